@@ -1,0 +1,1 @@
+"""The exercises: a package for each chapter, a module for each exercise."""

@@ -1,0 +1,93 @@
+"""What a student calls: check(softmax)."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from autograder.catalogue import exercise as find
+from autograder.catalogue import UnknownExercise
+from autograder.forbidden import use_in
+from autograder.judge import PUBLIC_SEED, judge
+from autograder.perform import perform
+from autograder.score import Score
+from autograder.spec import Exercise
+from autograder.verdict import Report, Verdict
+
+SEED_VARIABLE = "COURSE_SEED"
+
+
+def check(
+    answer: Callable[..., Any] | str,
+    exercise: str | None = None,
+    *,
+    seed: str | None = None,
+    device: str = "cpu",
+) -> Score:
+    """Judge an answer and show which behaviours hold.
+
+    answer    the function or class that you wrote, for example `softmax`
+    exercise  the exercise's name, where the answer is called something else
+    seed      what the inputs are drawn from; without it the public seed, or the course's own
+              while a submission is graded
+    device    "cuda" runs the same cases on a GPU
+    ->        the points: a number, which shows as a table
+
+    A name that is no exercise gives 0 points and the nearest names.
+    """
+    name = exercise or (answer if isinstance(answer, str) else getattr(answer, "__name__", ""))
+    try:
+        spec = find(name)
+    except UnknownExercise as unknown:
+        return Score(Report(name, Verdict.NOT_ANSWERED, 0.0, 0.0, str(unknown)))
+    refusal = _refusal(answer, spec)
+    if refusal:
+        return Score(refusal)
+    drawn_from = seed or os.environ.get(SEED_VARIABLE, PUBLIC_SEED)
+    return Score(judge(spec, partial(perform, answer), seed=drawn_from, device=device))
+
+
+def _refusal(answer: Any, spec: Exercise) -> Report | None:
+    """Say why an answer is not tried at all, or None."""
+    for verdict, text in (
+        (Verdict.WRONG, _wrong_kind(answer, spec)),
+        (Verdict.FORBIDDEN, _course_answer(answer)),
+        (Verdict.FORBIDDEN, _forbidden(answer, spec)),
+    ):
+        if text:
+            return Report(spec.id, verdict, 0.0, spec.points, text)
+    return None
+
+
+def _wrong_kind(answer: Any, spec: Exercise) -> str:
+    asked = "class" if spec.is_class else "function"
+    if isinstance(answer, str):
+        return f"Pass the {asked} itself, without quotes: check({answer})."
+    if inspect.isclass(answer) == spec.is_class and callable(answer):
+        return ""
+    given = "a class" if inspect.isclass(answer) else _called(answer)
+    return f"{spec.id} is to be a {asked}; what was given is {given}. Check the {asked} itself."
+
+
+def _called(answer: Any) -> str:
+    return "a function" if inspect.isroutine(answer) else f"a {type(answer).__name__}"
+
+
+def _course_answer(answer: Any) -> str:
+    if str(getattr(answer, "__module__", "")).split(".")[0] != "solutions":
+        return ""
+    return "This is the course's own answer, imported. Points are for one that you wrote."
+
+
+def _forbidden(answer: Any, spec: Exercise) -> str:
+    found = use_in(answer, (*spec.forbidden, f"solutions.{spec.id}"))
+    if not found:
+        return ""
+    name, line = found
+    return (
+        f"Line {line} of your answer uses {name}, which already does what you are asked to write. "
+        "Write it with the operations below it: the statement says which."
+    )

@@ -1,0 +1,176 @@
+"""Compare a reply with the expected one and say in one line what is different."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.spec import Trial
+from autograder.wire import Data, FaultKind, Foreign, Reply
+
+# Of the largest expected value. Correct float32 answers written differently were seen to differ by
+# up to 2e-6; half precisions get four units in their last place.
+TOLERANCE = {
+    torch.float64: 1e-6,
+    torch.float32: 1e-5,
+    torch.float16: 4e-3,
+    torch.bfloat16: 3e-2,
+}
+NUMBER_TOLERANCE = 1e-5
+
+
+def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine what came back: None if it is right, else what is wrong in one line."""
+    if reply.fault:
+        return None if _meta_only(reply, expected) else reply.fault.message
+    for i, (got, want) in enumerate(zip(reply.values, expected.values, strict=False)):
+        problem = difference(got, want, tolerance, trial.sizes, trial.returns)
+        if problem:
+            return f"{_label(trial, expected, i)}{problem}"
+    if len(reply.values) != len(expected.values):
+        return f"{len(reply.values)} results where {len(expected.values)} were expected"
+    return None
+
+
+def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine whether the arguments are still what they were before the call."""
+    if reply.changed:
+        return f"{' and '.join(reply.changed)} had other numbers after the call than before"
+    return values(trial, reply, expected, tolerance)
+
+
+def difference(
+    got: Data,
+    want: Data,
+    tolerance: float | None = None,
+    sizes: Mapping[str, int] | None = None,
+    returns: str = "",
+) -> str | None:
+    """Return None if got is want within the tolerance, else one line for the student."""
+    if isinstance(want, Tensor):
+        return _tensor_difference(got, want, tolerance, sizes or {}, returns)
+    if isinstance(want, tuple):
+        return _tuple_difference(got, want, tolerance, returns)
+    if isinstance(want, (int, float)) and not isinstance(want, bool):
+        return _number_difference(got, want, tolerance)
+    return None if got == want and type(got) is type(want) else f"{named(got)} came back"
+
+
+def alike(one: Reply, other: Reply, tolerance: float | None) -> bool:
+    """Whether two replies cannot be told apart: same fault, or the same values."""
+    if one.fault or other.fault:
+        return _symptom(one) == _symptom(other)
+    if len(one.values) != len(other.values) or one.changed != other.changed:
+        return False
+    pairs = zip(one.values, other.values, strict=True)
+    return all(difference(a, b, tolerance) is None for a, b in pairs)
+
+
+def named(value: Data) -> str:
+    """Name a value for a message: what it is, not what it holds."""
+    if value is None:
+        return "nothing (None)"
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, Foreign):
+        return f"a {value.type_name}"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    return f"a {type(value).__name__}"
+
+
+def _symptom(reply: Reply) -> tuple[str, str] | None:
+    return reply.fault and (str(reply.fault.kind), reply.fault.message.split(":")[0])
+
+
+def _meta_only(reply: Reply, expected: Reply) -> bool:
+    """Whether the answer read numbers of a tensor that has none: nothing is shown either way."""
+    on_meta = any(isinstance(v, Tensor) and v.is_meta for v in expected.values)
+    return on_meta and reply.fault is not None and reply.fault.kind == FaultKind.NEEDS_DATA
+
+
+def _label(trial: Trial, expected: Reply, i: int) -> str:
+    if trial.request.cotangent is not None:
+        return f"gradient for argument {i + 1}: "
+    return f"call {i + 1}: " if len(expected.values) > 1 else ""
+
+
+def _tensor_difference(
+    got: Data, want: Tensor, tolerance: float | None, sizes: Mapping[str, int], returns: str
+) -> str | None:
+    if not isinstance(got, Tensor):
+        missing = ": is a `return` missing?" if got is None else " where one tensor was asked"
+        return f"{named(got)} came back{missing}"
+    if got.shape != want.shape:
+        return f"shape {_lettered(got, sizes)} where {_lettered(want, sizes, returns)} was expected"
+    if got.dtype != want.dtype:
+        return f"dtype {_dtype(got)} where {_dtype(want)} was expected"
+    if got.device != want.device:
+        return (
+            f"the result is on {got.device.type}, the inputs are on {want.device.type}: "
+            "some tensor was made on a fixed device"
+        )
+    return None if want.is_meta else _entry_difference(got, want, tolerance)
+
+
+def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str | None:
+    scale = _largest(want) * (tolerance or TOLERANCE.get(want.dtype, 0.0))
+    gap = (_wide(got) - _wide(want)).abs()
+    same = (gap <= scale) | (got == want) | (got.isnan() & want.isnan())
+    if bool(same.all()):
+        return None
+    for name, strange in (("NaN", got.isnan() & ~want.isnan()), ("infinite", got.isinf() & ~want.isinf())):
+        if bool(strange.any()):
+            return f"{int(strange.sum())} of {got.numel()} values are {name}"
+    gap = gap.masked_fill(same, -1.0)
+    where = [int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)] if gap.ndim else []
+    place = f", most at {where}" if where else ""
+    return f"{int((~same).sum())} of {got.numel()} values differ{place}, by {float(gap.max()):.2g}"
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values.to(torch.float64) if not values.is_complex() else values
+
+
+def _largest(want: Tensor) -> float:
+    finite = want[want.isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def _tuple_difference(
+    got: Data, want: tuple[Any, ...], tolerance: float | None, returns: str
+) -> str | None:
+    if isinstance(got, Tensor) and got.ndim == 1:
+        got = tuple(got.tolist())
+    if not isinstance(got, tuple) or len(got) != len(want):
+        return f"{named(got)} came back where {len(want)} numbers ({returns}) were asked"
+    names = [f"{name.strip()}: " for name in returns.split(",") if name] or [""] * len(want)
+    problems = [difference(a, b, tolerance) for a, b in zip(got, want, strict=True)]
+    return "; ".join(n + p for n, p in zip(names, problems, strict=True) if p) or None
+
+
+def _number_difference(got: Data, want: float, tolerance: float | None) -> str | None:
+    if isinstance(got, Tensor) and got.numel() == 1:
+        got = got.item()
+    if isinstance(got, bool) or not isinstance(got, (int, float)):
+        return f"{named(got)} came back where a number was asked"
+    if got == want or (got != got and want != want):
+        return None
+    allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9
+    return None if abs(got - want) <= allowed else f"yours is {got:.6g}"
+
+
+def _lettered(tensor: Tensor, sizes: Mapping[str, int], returns: str = "") -> str:
+    """Write "(B, L, M) = (2, 3, 5)", naming each axis by the letter that has its size."""
+    by_size = {size: letter for letter, size in sizes.items()}
+    letters = returns.split() if returns else [by_size.get(n, str(n)) for n in tensor.shape]
+    numbers = tuple(tensor.shape)
+    known = any(letter in sizes for letter in letters)
+    return f"({', '.join(letters)}) = {numbers}" if known else f"{numbers}"
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

@@ -1,0 +1,458 @@
+"""Exercise: softmax(q k^T / sqrt(K)) v.
+
+Out of scope: masks (chapter 03), dropout (chapter 12).
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from autograder.compare import inputs_kept, values
+from autograder.exercises.chapter_02 import CHAPTER
+from autograder.inputs import described, normal, sizes
+from autograder.spec import Case, Exercise, Trial
+from autograder.wire import call, gradient
+from solutions.attention import attention_weights, scaled_dot_product_attention
+from solutions.softmax import softmax
+
+ENDINGS = {"q": "L K", "k": "M K", "v": "M W"}
+
+
+def _axes(leading: str, ending: str) -> str:
+    return f"{leading} {ending}".strip()
+
+
+def _trial(tensors: list[Tensor], of: dict[str, int], leading: str = "B", note: str = "") -> Trial:
+    words = ", ".join(described(name, _axes(leading, e), of) for name, e in ENDINGS.items())
+    return Trial(call(*tensors), words + note, of, _axes(leading, "L W"))
+
+
+def _drawn(rng: Generator, leading: str = "B", dtype: torch.dtype = torch.float32) -> Trial:
+    of = sizes(rng, _axes(leading, "L M K W"))
+    tensors = [normal(rng, _axes(leading, e), of, dtype=dtype) for e in ENDINGS.values()]
+    note = "" if dtype == torch.float32 else f", {str(dtype).removeprefix('torch.')}"
+    return _trial(tensors, of, leading, note)
+
+
+def one_batch(rng: Generator) -> Iterator[Trial]:
+    yield _drawn(rng)
+    yield _drawn(rng)
+
+
+def wide_keys(rng: Generator) -> Iterator[Trial]:
+    of = {**sizes(rng, "B L M W"), "K": 64}
+    yield _trial([normal(rng, f"B {e}", of) for e in ENDINGS.values()], of)
+
+
+def other_ranks(rng: Generator) -> Iterator[Trial]:
+    yield _drawn(rng, leading="B H")
+    yield _drawn(rng, leading="")
+
+
+def self_attention(rng: Generator) -> Iterator[Trial]:
+    of = sizes(rng, "B L K")
+    of |= {"M": of["L"], "W": of["K"]}
+    q, k, v = (normal(rng, f"B {e}", of) for e in ENDINGS.values())
+    words = f"q, k and v (B, L, K) = ({of['B']}, {of['L']}, {of['K']})"
+    named = {letter: of[letter] for letter in "BLK"}
+    yield Trial(call(q, k, v), words, named, "B L K")
+
+
+def far_apart(rng: Generator) -> Iterator[Trial]:
+    of = sizes(rng, "B L M K W")
+    q, k = torch.zeros(of["B"], of["L"], of["K"]), torch.zeros(of["B"], of["M"], of["K"])
+    q[..., 0] = 100.0 * torch.arange(of["L"])
+    k[..., 0] = 20.0 * torch.rand(of["B"], of["M"], generator=rng).argsort(-1)
+    yield _trial([q, k, normal(rng, "B M W", of)], of, note=", scores from 0 to thousands")
+
+
+def gradients(rng: Generator) -> Iterator[Trial]:
+    trial = _drawn(rng)
+    cotangent = normal(rng, "B L W", trial.sizes)
+    yield Trial(gradient(cotangent, *trial.request.calls[0].args), trial.inputs, trial.sizes)
+
+
+def dtypes(rng: Generator) -> Iterator[Trial]:
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        yield _drawn(rng, dtype=dtype)
+
+
+def devices(rng: Generator) -> Iterator[Trial]:
+    trial = _drawn(rng)
+    yield trial
+    elsewhere = [tensor.to("meta") for tensor in trial.request.calls[0].args]
+    yield _trial(elsewhere, dict(trial.sizes), note=", on another device")
+
+
+CASES = (
+    Case("each answer is the weighted average of the values", one_batch, values, weight=2),
+    Case("the scale is that of the key's width", wide_keys, values),
+    Case("works with no batch axis and with several", other_ranks, values),
+    Case("works when q, k and v have the same shape", self_attention, values),
+    Case("scores in the thousands stay finite", far_apart, values),
+    Case("the gradient reaches q, k and v", gradients, values),
+    Case("the dtype of q, k and v is kept", dtypes, values, tolerance=6e-2),
+    Case("q, k and v themselves are not changed", one_batch, inputs_kept),
+    Case("works on whatever device q, k and v are on", devices, values),
+)
+
+
+def _scores(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.transpose(-2, -1)
+
+
+def no_scale(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are not scaled: their variance is K. By what do you divide to bring it back to 1?"""
+    return softmax(_scores(q, k)) @ v
+
+
+def divided_by_width(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are divided by K, the variance. To bring a variance of K back to 1, divide by the
+    standard deviation.
+    """
+    return softmax(_scores(q, k) / q.shape[-1]) @ v
+
+
+def root_of_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scale is the root of W, the width of the values. A score adds up products of q and k:
+    whose width counts?
+    """
+    return softmax(_scores(q, k) / math.sqrt(v.shape[-1])) @ v
+
+
+def root_of_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scale is the root of the number of keys. The variance of a score is the number of terms
+    that it adds up: how many is that?
+    """
+    return softmax(_scores(q, k) / math.sqrt(k.shape[-2])) @ v
+
+
+def root_of_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scale is the root of the number of queries: the size was read from the wrong axis of q."""
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-2])) @ v
+
+
+def scale_of_64(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are divided by 8 whatever K is. That is right for keys of 64 entries only."""
+    return softmax(_scores(q, k) / 8) @ v
+
+
+def multiplied(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are multiplied by sqrt(K), which spreads them further. They should come closer."""
+    return softmax(_scores(q, k) * math.sqrt(q.shape[-1])) @ v
+
+
+def scaled_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are scaled as they should be, and the answers are scaled once more."""
+    return scaled_dot_product_attention(q, k, v) / math.sqrt(q.shape[-1])
+
+
+def scaled_afterwards(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scale is applied after the softmax. Then it only shrinks the answers; the softmax has
+    already seen scores that spread too far.
+    """
+    return softmax(_scores(q, k)) / math.sqrt(q.shape[-1]) @ v
+
+
+def over_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Your weights are a softmax over the query axis: for each key they sum to 1 over the queries.
+    Each query should share out 1 over the keys, along the last axis.
+    """
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=-2) @ v
+
+
+def over_axis_one(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The softmax runs along axis 1, which is the axis of the keys only if there is no batch.
+    Count from the end: the keys are on axis -1.
+    """
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=1) @ v
+
+
+def over_axis_two(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The softmax runs along axis 2, which is the axis of the keys only if there is exactly one
+    batch axis. Count from the end.
+    """
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=2) @ v
+
+
+def over_batch(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The softmax runs along the first axis, so examples of one batch compete with each other."""
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=0) @ v
+
+
+def hard(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Each query takes the value of its best key alone. Asked is the average over all keys."""
+    return v.take_along_dim(_scores(q, k).argmax(-1, keepdim=True), dim=-2)
+
+
+def mean_pooling(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Every query gets the plain mean of the values, whatever q and k are."""
+    return v.mean(-2, keepdim=True).expand(*q.shape[:-1], v.shape[-1])
+
+
+def no_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The values are weighted by the scores themselves. Softmax makes weights out of scores."""
+    return _scores(q, k) / math.sqrt(q.shape[-1]) @ v
+
+
+def sum_of_exponentials(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The weights are exponentials that are never divided by their sum."""
+    scores = _scores(q, k) / math.sqrt(q.shape[-1])
+    return (scores - scores.amax(-1, keepdim=True)).exp() @ v
+
+
+def divided_by_number(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The sum over the keys is divided by their number as well. The weights already sum to 1."""
+    return scaled_dot_product_attention(q, k, v) / k.shape[-2]
+
+
+def weights_alone(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """You return the weights. They still have to meet the values."""
+    return attention_weights(q, k)
+
+
+def with_weights(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """You return a pair, the answers and the weights. Here only the answers are asked."""
+    return scaled_dot_product_attention(q, k, v), attention_weights(q, k)
+
+
+def softmax_of_answers(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The softmax comes after the values are mixed in. It belongs on the scores."""
+    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]) @ v)
+
+
+def keys_for_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The keys are averaged where the values should be."""
+    return attention_weights(q, k) @ k
+
+
+def queries_for_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Queries are compared with queries: k is not used."""
+    return attention_weights(q, q) @ v
+
+
+def roles_swapped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Keys and queries have changed roles: there should be one answer for each query."""
+    return attention_weights(k, q) @ v
+
+
+def weights_transposed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The weights are transposed before they meet the values: each row of weights belongs to a
+    query.
+    """
+    return attention_weights(q, k).transpose(-2, -1) @ v
+
+
+def unstable(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are exponentiated as they are, and exp(1000) is infinite in float32. Use a softmax
+    that is safe for large scores.
+    """
+    weights = (_scores(q, k) / math.sqrt(q.shape[-1])).exp()
+    return weights / weights.sum(-1, keepdim=True) @ v
+
+
+def shifted_globally(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The largest score of the whole tensor is taken from every row, so that rows far below it lose
+    all their weight. Each row needs its own maximum.
+    """
+    scores = _scores(q, k) / math.sqrt(q.shape[-1])
+    weights = (scores - scores.max()).exp()
+    return weights / weights.sum(-1, keepdim=True) @ v
+
+
+def softmax_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Softmax is applied twice, which flattens the weights."""
+    return softmax(attention_weights(q, k)) @ v
+
+
+def opposite(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The worst match gets the largest weight: a sign is wrong."""
+    return scaled_dot_product_attention(-q, k, v)
+
+
+def cosine(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The scores are cosines: the lengths of q and k are divided out. Here they count; the only
+    scale is the root of K.
+    """
+    return softmax(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)) @ v
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Later keys are hidden from earlier queries. Masks come in the next chapter; here every query
+    sees every key.
+    """
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def transposed_one_two(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any number
+    of batch axes will do.
+    """
+    return softmax(q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])) @ v
+
+
+def transposed_by_t(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`k.T`, `k.t()` and `transpose(0, 1)` swap the batch axis too, or the wrong ones. Which two
+    axes of k must change places, counted from the end?
+    """
+    return softmax(q @ k.transpose(0, 1) / math.sqrt(q.shape[-1])) @ v
+
+
+def in_place(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """An operation writes into the caller's q, k or v (`/=`, `mul_`). Make a new tensor instead."""
+    q.data /= math.sqrt(q.shape[-1])
+    return softmax(_scores(q, k)) @ v
+
+
+def own_buffer(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """You fill a tensor made with `torch.zeros` or `torch.empty` alone: it is float32 and on the
+    CPU whatever q is. See `q.new_zeros`, or build the result by an expression.
+    """
+    out = torch.zeros(*q.shape[:-1], v.shape[-1])
+    out[:] = scaled_dot_product_attention(q, k, v)
+    return out
+
+
+def always_float32(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The result is float32 whatever the dtype of q. Give it back in the dtype that came in."""
+    return scaled_dot_product_attention(q.float(), k.float(), v.float())
+
+
+def cut_from_autograd(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The numbers are right but carry no gradient: `detach`, `.data`, `no_grad`, numpy or
+    `torch.tensor` cuts them off from q, k and v.
+    """
+    return scaled_dot_product_attention(q.detach(), k.detach(), v.detach())
+
+
+def weights_detached(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The gradient reaches v but neither q nor k: the weights are cut off, so the model could never
+    learn where to look.
+    """
+    return attention_weights(q, k).detach() @ v
+
+
+def by_einsum(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    scores = torch.einsum("...lk,...mk->...lm", q, k) / q.shape[-1] ** 0.5
+    return torch.einsum("...lm,...mw->...lw", torch.softmax(scores, dim=-1), v)
+
+
+def normalised_last(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Divide by the sum of the weights after the product, as fused kernels do."""
+    scores = torch.matmul(q, k.mT) * (1.0 / math.sqrt(k.size(-1)))
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return torch.matmul(powers, v) / powers.sum(-1, keepdim=True)
+
+
+def key_by_key(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One pass over the keys with a running maximum and sum (the idea of FlashAttention)."""
+    top = q.new_full(q.shape[:-1], -math.inf)
+    total, mixed = torch.zeros_like(top), q.new_zeros(*q.shape[:-1], v.shape[-1])
+    for m in range(k.shape[-2]):
+        score = (q * k[..., m : m + 1, :]).sum(-1) / math.sqrt(q.shape[-1])
+        higher = torch.maximum(top, score)
+        shrink, power = torch.exp(top - higher), torch.exp(score - higher)
+        mixed = mixed * shrink.unsqueeze(-1) + power.unsqueeze(-1) * v[..., m : m + 1, :]
+        total, top = total * shrink + power, higher
+    return mixed / total.unsqueeze(-1)
+
+
+def query_by_query(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    answers = []
+    for i in range(q.shape[-2]):
+        weights = (k @ q[..., i, :].unsqueeze(-1)).squeeze(-1).div(k.shape[-1] ** 0.5).softmax(-1)
+        answers.append((weights.unsqueeze(-1) * v).sum(-2))
+    return torch.stack(answers, -2)
+
+
+def everything_scaled_first(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    root = q.shape[-1] ** 0.25
+    return F.softmax((q / root) @ (k / root).transpose(-1, -2), dim=-1).matmul(v)
+
+
+EXERCISE = Exercise(
+    solution=scaled_dot_product_attention,
+    chapter=CHAPTER,
+    title="Scaled dot-product attention",
+    points=4,
+    minutes=10,
+    difficulty=2,
+    statement=(
+        "Put it together: the weights of every query over the keys, then the weighted average of "
+        "the values. Use your own functions from above or torch's softmax; torch's ready-made "
+        "attention is not allowed."
+    ),
+    example=(
+        "With the query and keys of the exercise before, the weights are 0.731 and 0.269. If the "
+        "two values are 10 and 20, the answer is 0.731 x 10 + 0.269 x 20 = 12.69."
+    ),
+    conventions=(
+        "Every query sees every key: no mask, no dropout.",
+        "The values may be wider or narrower than the keys: W and K are different sizes.",
+        "Only the answers are returned, (..., L, W), in the dtype and on the device of q.",
+    ),
+    hints=(
+        "One row of weights times the matrix of values is a weighted sum of the rows of that "
+        "matrix.",
+        "Shapes tell the order: (..., L, M) times (..., M, W) is (..., L, W).",
+        "If you have `attention_weights`, one line is enough.",
+    ),
+    cases=CASES,
+    mistakes=(
+        no_scale,
+        divided_by_width,
+        root_of_values,
+        root_of_keys,
+        root_of_queries,
+        scale_of_64,
+        multiplied,
+        scaled_twice,
+        scaled_afterwards,
+        over_queries,
+        over_axis_one,
+        over_axis_two,
+        over_batch,
+        hard,
+        mean_pooling,
+        no_softmax,
+        sum_of_exponentials,
+        divided_by_number,
+        weights_alone,
+        with_weights,
+        softmax_of_answers,
+        keys_for_values,
+        queries_for_keys,
+        roles_swapped,
+        weights_transposed,
+        unstable,
+        shifted_globally,
+        softmax_twice,
+        opposite,
+        cosine,
+        causal,
+        transposed_one_two,
+        transposed_by_t,
+        in_place,
+        own_buffer,
+        always_float32,
+        cut_from_autograd,
+        weights_detached,
+    ),
+    alternatives=(
+        by_einsum,
+        normalised_last,
+        key_by_key,
+        query_by_query,
+        everything_scaled_first,
+    ),
+    forbidden=(
+        "torch.nn.functional.scaled_dot_product_attention",
+        "torch.nn.functional.multi_head_attention_forward",
+        "torch.nn.MultiheadAttention",
+        "torch.nn.attention.flex_attention.flex_attention",
+        "torch._scaled_dot_product_attention_math",
+    ),
+)

@@ -1,0 +1,35 @@
+"""A time limit for one call, where the system offers an interval timer (Linux, macOS)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class OutOfTime(BaseException):
+    """The call took too long. Not an Exception, so that `except Exception` does not swallow it."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the block after `seconds`, and again each second if it is swallowed.
+
+    Without an interval timer, or outside the main thread, the block runs without a limit.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, _raise_out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _raise_out_of_time(signum: int, frame: FrameType | None) -> None:
+    raise OutOfTime

@@ -1,0 +1,192 @@
+"""Carry out a request on a function or class and give back plain data.
+
+The same code runs the student's answer, the reference and the known mistakes, so that a difference
+between their replies is a difference between them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import linecache
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from autograder.limits import OutOfTime, deadline
+from autograder.wire import Call, Data, Fault, FaultKind, Foreign, Reply, Request, map_tensors
+
+SECONDS_PER_REQUEST = 5.0
+
+
+def perform(target: Callable[..., Any], request: Request) -> Reply:
+    """Use `target` as the request says; any failure of its code becomes a Fault."""
+    calls = tuple(_copied(call) for call in request.calls)
+    try:
+        with _quiet(), _fixed_randomness(), deadline(SECONDS_PER_REQUEST):
+            values = _values(target, request, calls)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise  # a person interrupts the check: not the answer's fault
+    except BaseException as error:  # whatever student code raises is a fact about the answer
+        return Reply(fault=_fault(error, target), changed=_changed(request.calls, calls))
+    return Reply(values=values, changed=_changed(request.calls, calls))
+
+
+class _NoGradient(Exception):
+    """The value does not depend on its inputs as far as autograd can see."""
+
+
+def _values(target: Callable[..., Any], request: Request, calls: tuple[Call, ...]) -> tuple[Data, ...]:
+    subject = target if request.build is None else _built(target, request)
+    if request.cotangent is not None:
+        return _gradients(subject, calls[0], request.cotangent)
+    return tuple(plain(_invoke(subject, call)) for call in calls)
+
+
+def _built(target: Callable[..., Any], request: Request) -> Any:
+    assert request.build is not None
+    subject = target(*request.build.args, **request.build.kwargs)
+    if request.state is not None:
+        subject.load_state_dict({name: value.clone() for name, value in request.state.items()})
+    return subject.train(request.train) if isinstance(subject, nn.Module) else subject
+
+
+def _invoke(subject: Any, call: Call) -> Any:
+    use = subject if call.method == "__call__" else getattr(subject, call.method)
+    return use(*call.args, **call.kwargs)
+
+
+def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
+    inputs = [a for a in call.args if isinstance(a, Tensor) and a.is_floating_point()]
+    leaves = [a.requires_grad_() for a in inputs]
+    value = _invoke(subject, call)
+    if not isinstance(value, Tensor):
+        return (plain(value),)
+    if not value.requires_grad:
+        raise _NoGradient
+    if value.shape != cotangent.shape:
+        return (plain(value),)
+    grads = torch.autograd.grad((value * cotangent).sum(), leaves, allow_unused=True)
+    return tuple(plain(g) for g in grads)
+
+
+def plain(value: Any) -> Data:
+    """Rebuild a value from plain tensors, numbers, strings, tuples and dicts."""
+    if isinstance(value, Tensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            return value.detach().as_subclass(Tensor).clone()
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or type(value) in (bool, int, float, complex, str):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    shape = getattr(value, "shape", None)
+    return Foreign(type(value).__name__, tuple(shape) if isinstance(shape, tuple) else None)
+
+
+def _copied(call: Call) -> Call:
+    return Call(
+        map_tensors(torch.clone, call.args), map_tensors(torch.clone, call.kwargs), call.method
+    )
+
+
+def _changed(before: tuple[Call, ...], after: tuple[Call, ...]) -> tuple[str, ...]:
+    names = []
+    for old, new in zip(before, after, strict=True):
+        pairs = [*enumerate(zip(old.args, new.args, strict=True), start=1)]
+        names += [f"argument {i}" for i, (a, b) in pairs if _differs(a, b)]
+        names += [name for name, a in old.kwargs.items() if _differs(a, new.kwargs[name])]
+    return tuple(dict.fromkeys(names))
+
+
+def _differs(old: Data, new: Data) -> bool:
+    if not isinstance(old, Tensor) or old.is_meta:
+        return False
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return True
+    return not torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach()))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Swallow prints and warnings: nbgrader takes any text on stderr for a failure."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _fixed_randomness() -> Iterator[None]:
+    # Not torch.manual_seed: where CUDA is not set up it stores a stack trace at every call.
+    before = torch.get_rng_state()
+    torch.default_generator.manual_seed(0)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)
+
+
+def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
+    kind = _kind(error)
+    fixed = {
+        FaultKind.NOT_WRITTEN: "not written yet",
+        FaultKind.NO_GRADIENT: "the result is cut off from its inputs: no gradient flows back",
+        FaultKind.TIME: f"still running after {SECONDS_PER_REQUEST:g} seconds",
+        FaultKind.EXITED: "the code asked Python to exit",
+    }
+    return Fault(kind, fixed.get(kind) or f"{_described(error)}{_place(error, target)}")
+
+
+def _kind(error: BaseException) -> FaultKind:
+    text = str(error)
+    table = [
+        (isinstance(error, NotImplementedError) and "meta" not in text, FaultKind.NOT_WRITTEN),
+        (isinstance(error, _NoGradient), FaultKind.NO_GRADIENT),
+        (isinstance(error, OutOfTime), FaultKind.TIME),
+        (isinstance(error, SystemExit), FaultKind.EXITED),
+        (isinstance(error, MemoryError) or "can't allocate memory" in text, FaultKind.MEMORY),
+        ("same device" in text, FaultKind.DEVICE),
+        ("meta" in text, FaultKind.NEEDS_DATA),
+    ]
+    return next((kind for holds, kind in table if holds), FaultKind.EXCEPTION)
+
+
+def _described(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _place(error: BaseException, target: Callable[..., Any]) -> str:
+    """Say which of the answer's own lines failed."""
+    own = _source_file(target)
+    frames = [(f, n) for f, n in traceback.walk_tb(error.__traceback__) if _file(f) == own]
+    if not frames:
+        return ""
+    frame, number = frames[-1]
+    line = linecache.getline(_file(frame), number, frame.f_globals).strip()
+    return f", in the line `{line}`" if line else ""
+
+
+def _file(frame: FrameType) -> str:
+    return frame.f_code.co_filename
+
+
+def _source_file(target: Callable[..., Any]) -> str | None:
+    code = getattr(inspect.unwrap(target), "__code__", None)
+    if code is None:
+        code = getattr(getattr(target, "__init__", None), "__code__", None)
+    return code.co_filename if code else None

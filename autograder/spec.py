@@ -1,0 +1,92 @@
+"""What an exercise is: frozen data, no behaviour."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from autograder.wire import Reply, Request
+
+Implementation = Callable[..., Any]
+Examine = Callable[["Trial", Reply, Reply, float | None], str | None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One use of the answer.
+
+    sizes    the size that each axis letter has here
+    returns  what comes back: axis letters ("B L M") for a tensor, names ("mean, variance") for
+             a tuple
+    inputs   the inputs in words, for the student
+    """
+
+    request: Request
+    inputs: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    returns: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One behaviour, and how to draw inputs that show whether it holds.
+
+    behaviour  in words that a student understands
+    draw       a seeded generator -> trials; all must pass
+    examine    (trial, reply, expected reply, tolerance) -> None, or what is wrong in one line
+    tolerance  of the largest expected value; None takes the default of the dtype
+    """
+
+    behaviour: str
+    draw: Callable[[torch.Generator], Iterable[Trial]]
+    examine: Examine
+    weight: float = 1.0
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Everything about one exercise, said once.
+
+    solution      the reference; its name is the exercise's id
+    chapter       for example "02_scaled_dot_product"
+    example       a worked tiny example, by hand
+    hints         folded in every edition, each more specific than the one before
+    mistakes      known wrong answers; the docstring of each is the hint that a student reads
+    alternatives  right answers, written differently
+    forbidden     dotted names that an answer may not use
+    """
+
+    solution: Implementation
+    chapter: str
+    title: str
+    points: int
+    minutes: int
+    difficulty: int
+    statement: str
+    example: str
+    cases: tuple[Case, ...]
+    mistakes: tuple[Implementation, ...]
+    alternatives: tuple[Implementation, ...]
+    conventions: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The name of the function or class that the student writes."""
+        return str(self.solution.__name__)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether a class is asked for."""
+        return inspect.isclass(self.solution)
+
+
+def hint_of(mistake: Implementation) -> str:
+    """Return the hint that a known mistake carries: its docstring on one line."""
+    return " ".join((mistake.__doc__ or "").split())

@@ -1,0 +1,124 @@
+"""What passes between the judge and an answer: requests to call it, replies with plain data.
+
+Only tensors, numbers, strings, None and nests of tuples and dicts are data here. An object of any
+other type is replaced by its name (`Foreign`), so no behaviour of a student's object reaches the
+judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from torch import Tensor
+
+Data = Any  # Tensor | number | str | None | Foreign | tuple[Data, ...] | dict[str, Data]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: of the function itself, or of a method of the object that a `Request` builds."""
+
+    args: tuple[Data, ...] = ()
+    kwargs: Mapping[str, Data] = field(default_factory=dict)
+    method: str = "__call__"
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to use an answer once.
+
+    calls      made in order, on one object; each gives one value
+    build      arguments of the constructor, when the answer is a class
+    state      weights copied into the built module under the documented names
+    train      the built module's mode
+    cotangent  if given: answer the gradients of sum(cotangent * value) for the first call's
+               floating-point arguments, instead of the values
+    """
+
+    calls: tuple[Call, ...]
+    build: Call | None = None
+    state: Mapping[str, Tensor] | None = None
+    train: bool = False
+    cotangent: Tensor | None = None
+
+
+class FaultKind(StrEnum):
+    """Why an answer gave no value."""
+
+    NOT_WRITTEN = "not written"
+    EXCEPTION = "exception"
+    DEVICE = "device"
+    NEEDS_DATA = "needs data"
+    NO_GRADIENT = "no gradient"
+    TIME = "time"
+    MEMORY = "memory"
+    EXITED = "exited"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A call that gave no value, in words for the student."""
+
+    kind: FaultKind
+    message: str
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """An object that is not data: its type's name, and its shape if it has one."""
+
+    type_name: str
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: values (one for each call, or the gradients), or a fault.
+
+    changed names the arguments that were different after the call.
+    """
+
+    values: tuple[Data, ...] = ()
+    fault: Fault | None = None
+    changed: tuple[str, ...] = ()
+
+
+def call(*args: Data, **kwargs: Data) -> Request:
+    """Make the request that calls a function once."""
+    return Request(calls=(Call(args, kwargs),))
+
+
+def gradient(cotangent: Tensor, *args: Data, **kwargs: Data) -> Request:
+    """Make the request for the gradients of sum(cotangent * f(*args)) in the arguments."""
+    return Request(calls=(Call(args, kwargs),), cotangent=cotangent)
+
+
+def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
+    """Apply `change` to every tensor in nested data."""
+    if isinstance(data, Tensor):
+        return change(data)
+    if isinstance(data, tuple):
+        return tuple(map_tensors(change, item) for item in data)
+    if isinstance(data, Mapping):
+        return {name: map_tensors(change, item) for name, item in data.items()}
+    return data
+
+
+def map_request(change: Callable[[Tensor], Tensor], request: Request) -> Request:
+    """Apply `change` to every tensor of a request: to move it to another device, say."""
+
+    def moved(one: Call | None) -> Call | None:
+        return one and Call(
+            map_tensors(change, one.args), map_tensors(change, one.kwargs), one.method
+        )
+
+    return Request(
+        calls=tuple(c for c in map(moved, request.calls) if c),
+        build=moved(request.build),
+        state=map_tensors(change, request.state),
+        train=request.train,
+        cotangent=map_tensors(change, request.cotangent),
+    )

@@ -1,0 +1,45 @@
+"""A chapter is executed again when the code that it imports has changed.
+
+The cache of executed notebooks knows a notebook by its cells alone. A cell such as
+`from solutions.softmax import softmax` stays the same when `softmax` changes, and the old
+outputs would stay on the page. So each state of the code gets a cache of its own.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+CODE = ("solutions", "autograder", "book/figures")
+LIBRARIES = ("torch", "numpy", "matplotlib")
+
+
+def digest(files: Iterable[Path], root: Path) -> str:
+    """Short name for the state of some files: their places and bytes."""
+    state = hashlib.sha256()
+    for file in sorted(files):
+        state.update(file.relative_to(root).as_posix().encode())
+        state.update(hashlib.sha256(file.read_bytes()).digest())
+    return state.hexdigest()[:16]
+
+
+def code_state(root: Path) -> str:
+    """Name for the state of all code that a chapter can import."""
+    files = digest((file for part in CODE for file in (root / part).rglob("*.py")), root)
+    libraries = "-".join(version(name) for name in LIBRARIES)
+    return hashlib.sha256(f"{files} {libraries}".encode()).hexdigest()[:16]
+
+
+def choose_cache(app: Sphinx, config: Config) -> None:
+    """Give the present state of the code its own folder of executed notebooks."""
+    cache = Path(app.outdir).parent / ".jupyter_cache" / code_state(Path(app.srcdir))
+    config.nb_execution_cache_path = str(cache)  # a new value makes Sphinx read all pages again
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx calls this once."""
+    app.connect("config-inited", choose_cache)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,44 @@
+"""One build of the book for all tests of a run, outside the tree."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from booksite import ROOT, Build, build_once, read
+from bs4 import BeautifulSoup
+from filelock import FileLock
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The book named by COURSE_BOOK_HTML, or a fresh build; one build for all xdist workers."""
+    if ready := os.environ.get("COURSE_BOOK_HTML"):
+        return Build(Path(ready).resolve(), 0, "")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    out = shared / "the book"  # with a space, as folders have on many machines
+    out.mkdir(exist_ok=True)
+    with FileLock(str(shared / "book.lock")):
+        build_once(out)
+    return Build(out / "_build" / "html", int((out / "status").read_text()), read(out / "log"))
+
+
+@pytest.fixture(scope="session")
+def html(build: Build) -> Path:
+    """Folder of the built pages."""
+    if not (build.html / "index.html").is_file():
+        pytest.fail(f"the book was not built:\n{build.log[-3000:]}")
+    return build.html
+
+
+@pytest.fixture(scope="session")
+def pages(html: Path) -> dict[str, BeautifulSoup]:
+    """Every page of the site, parsed, by its path."""
+    files = [file for file in html.rglob("*.html") if "_static" not in file.parts]
+    return {
+        file.relative_to(html).as_posix(): BeautifulSoup(read(file), "html.parser")
+        for file in sorted(files)
+    }
