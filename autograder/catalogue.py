@@ -6,12 +6,13 @@ import difflib
 import importlib
 import pkgutil
 from functools import cache
+from types import ModuleType
 
 import autograder.exercises
 from autograder.spec import Exercise
 
 
-class UnknownExercise(LookupError):
+class UnknownExercise(LookupError):  # noqa: N818 - what happened, not that it is an error
     """No exercise has this name; the message holds the nearest ones."""
 
 
@@ -48,6 +49,6 @@ def of_chapter(chapter: str) -> list[Exercise]:
     return [one for one in exercises().values() if one.chapter == chapter]
 
 
-def _chapters() -> list[object]:
+def _chapters() -> list[ModuleType]:
     found = pkgutil.iter_modules(autograder.exercises.__path__, "autograder.exercises.")
     return [importlib.import_module(info.name) for info in sorted(found, key=lambda i: i.name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None)
     for i, (got, want) in enumerate(zip(reply.values, expected.values, strict=False)):
         problem = difference(got, want, tolerance, trial.sizes, trial.returns)
         if problem:
-            return f"{_label(trial, expected, i)}{problem}"
+            return f"{_label(trial, expected, i)}{_cut_off(trial, reply, got) or problem}"
     if len(reply.values) != len(expected.values):
         return f"{len(reply.values)} results where {len(expected.values)} were expected"
     return None
@@ -83,7 +84,9 @@ def named(value: Data) -> str:
 
 
 def _symptom(reply: Reply) -> tuple[str, str] | None:
-    return reply.fault and (str(reply.fault.kind), reply.fault.message.split(":")[0])
+    if reply.fault is None:
+        return None
+    return str(reply.fault.kind), reply.fault.message.split(":")[0]
 
 
 def _meta_only(reply: Reply, expected: Reply) -> bool:
@@ -96,6 +99,12 @@ def _label(trial: Trial, expected: Reply, i: int) -> str:
     if trial.request.cotangent is not None:
         return f"gradient for argument {i + 1}: "
     return f"call {i + 1}: " if len(expected.values) > 1 else ""
+
+
+def _cut_off(trial: Trial, reply: Reply, got: Data) -> str:
+    """Name a gradient that does not arrive, though those of other arguments do."""
+    missing = trial.request.cotangent is not None and got is None and len(reply.values) > 1
+    return "no gradient arrives" if missing else ""
 
 
 def _tensor_difference(
@@ -122,7 +131,8 @@ def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str
     same = (gap <= scale) | (got == want) | (got.isnan() & want.isnan())
     if bool(same.all()):
         return None
-    for name, strange in (("NaN", got.isnan() & ~want.isnan()), ("infinite", got.isinf() & ~want.isinf())):
+    kinds = {"NaN": got.isnan() & ~want.isnan(), "infinite": got.isinf() & ~want.isinf()}
+    for name, strange in kinds.items():
         if bool(strange.any()):
             return f"{int(strange.sum())} of {got.numel()} values are {name}"
     gap = gap.masked_fill(same, -1.0)
@@ -143,7 +153,7 @@ def _largest(want: Tensor) -> float:
 def _tuple_difference(
     got: Data, want: tuple[Any, ...], tolerance: float | None, returns: str
 ) -> str | None:
-    if isinstance(got, Tensor) and got.ndim == 1:
+    if isinstance(got, Tensor) and got.ndim == 1 and not got.is_meta:
         got = tuple(got.tolist())
     if not isinstance(got, tuple) or len(got) != len(want):
         return f"{named(got)} came back where {len(want)} numbers ({returns}) were asked"
@@ -153,14 +163,20 @@ def _tuple_difference(
 
 
 def _number_difference(got: Data, want: float, tolerance: float | None) -> str | None:
-    if isinstance(got, Tensor) and got.numel() == 1:
+    if isinstance(got, Tensor) and got.numel() == 1 and not got.is_meta:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, (int, float)):
         return f"{named(got)} came back where a number was asked"
-    if got == want or (got != got and want != want):
+    if got == want:
+        return None
+    try:
+        value = float(got)
+    except OverflowError:
+        return f"yours has {got.bit_length()} binary digits"
+    if math.isnan(value) and math.isnan(want):
         return None
     allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9
-    return None if abs(got - want) <= allowed else f"yours is {got:.6g}"
+    return None if math.isfinite(value) and abs(got - want) <= allowed else f"yours is {value:.6g}"
 
 
 def _lettered(tensor: Tensor, sizes: Mapping[str, int], returns: str = "") -> str:

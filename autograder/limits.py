@@ -19,7 +19,8 @@ def deadline(seconds: float) -> Iterator[None]:
 
     Without an interval timer, or outside the main thread, the block runs without a limit.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not (hasattr(signal, "setitimer") and in_main_thread):
         yield
         return
     previous = signal.signal(signal.SIGALRM, _raise_out_of_time)
@@ -32,4 +33,5 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def _raise_out_of_time(signum: int, frame: FrameType | None) -> None:
+    del signum, frame  # the system passes them
     raise OutOfTime

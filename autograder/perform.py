@@ -30,20 +30,22 @@ def perform(target: Callable[..., Any], request: Request) -> Reply:
     """Use `target` as the request says; any failure of its code becomes a Fault."""
     calls = tuple(_copied(call) for call in request.calls)
     try:
-        with _quiet(), _fixed_randomness(), deadline(SECONDS_PER_REQUEST):
+        with _quiet(), _fixed_settings(), deadline(SECONDS_PER_REQUEST):
             values = _values(target, request, calls)
     except (KeyboardInterrupt, GeneratorExit):
         raise  # a person interrupts the check: not the answer's fault
     except BaseException as error:  # whatever student code raises is a fact about the answer
-        return Reply(fault=_fault(error, target), changed=_changed(request.calls, calls))
+        return Reply(fault=_told(error, target), changed=_changed(request.calls, calls))
     return Reply(values=values, changed=_changed(request.calls, calls))
 
 
-class _NoGradient(Exception):
+class _NoGradientError(Exception):
     """The value does not depend on its inputs as far as autograd can see."""
 
 
-def _values(target: Callable[..., Any], request: Request, calls: tuple[Call, ...]) -> tuple[Data, ...]:
+def _values(
+    target: Callable[..., Any], request: Request, calls: tuple[Call, ...]
+) -> tuple[Data, ...]:
     subject = target if request.build is None else _built(target, request)
     if request.cotangent is not None:
         return _gradients(subject, calls[0], request.cotangent)
@@ -70,7 +72,7 @@ def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
     if not isinstance(value, Tensor):
         return (plain(value),)
     if not value.requires_grad:
-        raise _NoGradient
+        raise _NoGradientError
     if value.shape != cotangent.shape:
         return (plain(value),)
     grads = torch.autograd.grad((value * cotangent).sum(), leaves, allow_unused=True)
@@ -79,17 +81,38 @@ def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
 
 def plain(value: Any) -> Data:
     """Rebuild a value from plain tensors, numbers, strings, tuples and dicts."""
-    if isinstance(value, Tensor):
-        with torch._C.DisableTorchFunctionSubclass():
-            return value.detach().as_subclass(Tensor).clone()
-    if isinstance(value, np.generic):
-        return value.item()
     if value is None or type(value) in (bool, int, float, complex, str):
         return value
-    if isinstance(value, (tuple, list)):
+    kinds = type(value).__mro__  # not isinstance, which believes what an object says of itself
+    if Tensor in kinds:
+        return _plain_tensor(value)
+    if np.generic in kinds or np.ndarray in kinds:
+        return _plain_numpy(value)
+    if tuple in kinds or list in kinds:
         return tuple(plain(item) for item in value)
-    if isinstance(value, dict):
+    if dict in kinds:
         return {str(name): plain(item) for name, item in value.items()}
+    return _foreign(value)
+
+
+def _plain_tensor(value: Tensor) -> Data:
+    if value.layout != torch.strided or value.is_nested or value.is_quantized:
+        return Foreign(f"{str(value.layout).removeprefix('torch.')} tensor")
+    with torch._C.DisableTorchFunctionSubclass():
+        copy = value.detach().as_subclass(Tensor).clone()
+    return copy.rename(None) if type(copy) is Tensor else _foreign(value)
+
+
+def _plain_numpy(value: Any) -> Data:
+    """Numbers, and vectors of them, count as numbers; larger arrays are not tensors."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc" or array.ndim > 1:
+        return _foreign(value)
+    numbers = array.tolist()
+    return tuple(numbers) if array.ndim else numbers
+
+
+def _foreign(value: Any) -> Foreign:
     shape = getattr(value, "shape", None)
     return Foreign(type(value).__name__, tuple(shape) if isinstance(shape, tuple) else None)
 
@@ -114,7 +137,8 @@ def _differs(old: Data, new: Data) -> bool:
         return False
     if old.shape != new.shape or old.dtype != new.dtype:
         return True
-    return not torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach()))
+    same = (old == new) | (old.isnan() & new.isnan())
+    return not bool(same.all())
 
 
 @contextlib.contextmanager
@@ -130,14 +154,26 @@ def _quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _fixed_randomness() -> Iterator[None]:
+def _fixed_settings() -> Iterator[None]:
+    """Run under one seed, with gradients, and undo what the code sets for the whole process."""
     # Not torch.manual_seed: where CUDA is not set up it stores a stack trace at every call.
-    before = torch.get_rng_state()
+    before, dtype = torch.get_rng_state(), torch.get_default_dtype()
     torch.default_generator.manual_seed(0)
     try:
-        yield
+        with torch.enable_grad():
+            yield
     finally:
         torch.set_rng_state(before)
+        torch.set_default_dtype(dtype)
+
+
+def _told(error: BaseException, target: Callable[..., Any]) -> Fault:
+    """Describe an error; its own text is student code, and may fail or never end."""
+    try:
+        with _quiet(), deadline(1.0):
+            return _fault(error, target)
+    except (Exception, OutOfTime):
+        return Fault(FaultKind.EXCEPTION, f"{type(error).__name__}, whose message cannot be read")
 
 
 def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
@@ -155,7 +191,7 @@ def _kind(error: BaseException) -> FaultKind:
     text = str(error)
     table = [
         (isinstance(error, NotImplementedError) and "meta" not in text, FaultKind.NOT_WRITTEN),
-        (isinstance(error, _NoGradient), FaultKind.NO_GRADIENT),
+        (isinstance(error, _NoGradientError), FaultKind.NO_GRADIENT),
         (isinstance(error, OutOfTime), FaultKind.TIME),
         (isinstance(error, SystemExit), FaultKind.EXITED),
         (isinstance(error, MemoryError) or "can't allocate memory" in text, FaultKind.MEMORY),

@@ -1,0 +1,1 @@
+"""Figures of the book: numbers in, a figure out."""
