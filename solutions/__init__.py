@@ -1,1 +1,1 @@
-"""The reference library: torch in, torch out, no I/O, no globals. A module belongs to one chapter."""
+"""The reference library: torch in, torch out, no I/O, no globals; one chapter to a module."""

@@ -12,12 +12,13 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
 
     q    (..., L, K)  L queries of K entries
     k    (..., M, K)  M keys; M may differ from L
-    ->   (..., L, M)  softmax(q k^T / sqrt(K)); the weights of one query sum to 1
+    ->   (..., L, M)  softmax(q k^T / sqrt(K)); each query's weights sum to 1
 
     Source: Vaswani et al. 2017, eq. (1).
 
     >>> import torch
-    >>> attention_weights(torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.eye(2, 4))
+    >>> q = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
+    >>> attention_weights(q, torch.eye(2, 4))
     tensor([[0.7311, 0.2689]])
     """
     ### BEGIN SOLUTION
@@ -27,7 +28,7 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
 
 
 def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Answer each query with the average of the values, weighted by how well the keys match.
+    """Answer each query with the values, averaged by how well keys match.
 
     q    (..., L, K)  L queries of K entries
     k    (..., M, K)  M keys
@@ -37,8 +38,9 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     Source: Vaswani et al. 2017, eq. (1).
 
     >>> import torch
-    >>> q, k = torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.eye(2, 4)
-    >>> scaled_dot_product_attention(q, k, torch.tensor([[10.0], [20.0]]))
+    >>> q = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
+    >>> v = torch.tensor([[10.0], [20.0]])
+    >>> scaled_dot_product_attention(q, torch.eye(2, 4), v)
     tensor([[12.6894]])
     """
     ### BEGIN SOLUTION

@@ -9,10 +9,11 @@ def attention_cost(
     n_q, n_k          number of queries and of keys
     d_k, d_v          entries of one query or key, entries of one value
     bytes_per_number  4 for float32, 2 for bfloat16
-    ->                (flops, bytes): the FLOPs of the two matrix products, one multiplication
-                      and one addition per term; the bytes of one n_q by n_k matrix of weights
+    ->                (flops, bytes)
+                      flops: of the two matrix products, a multiplication and
+                      an addition for each term; scale and softmax left out
+                      bytes: of one n_q by n_k matrix of weights
 
-    The scale and the softmax cost a few operations per weight and are left out.
     Source: Vaswani et al. 2017, table 1, gives the order n^2 d.
 
     >>> attention_cost(2, 3, 4, 5)

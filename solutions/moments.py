@@ -12,7 +12,7 @@ def product_moments(
     ->             (mean, variance) of q . k = q_1 k_1 + ... + q_{d_k} k_{d_k}
 
     All 2 d_k entries are independent of each other.
-    Source: Vaswani et al. 2017, footnote 4, is the case of mean 0 and variance 1.
+    Source: Vaswani et al. 2017, footnote 4, for mean 0 and variance 1.
 
     >>> product_moments(64, 0.0, 1.0, 0.0, 1.0)
     (0.0, 64.0)

@@ -7,13 +7,13 @@ from torch import Tensor
 def softmax(x: Tensor, dim: int = -1) -> Tensor:
     """Turn scores into positive weights that sum to 1 along one axis.
 
-    x    (...)  scores of any size, any float dtype; single entries may be -inf
+    x    (...)  scores of any size, any float dtype; some may be -inf
     dim  the axis along which the weights sum to 1
     ->   shape, dtype and device of x
 
     softmax(x)_j = exp(x_j) / sum_m exp(x_m)
 
-    Source: Bridle 1990; on computing it safely, Blanchard, Higham & Higham 2021.
+    Source: Bridle 1990; computed safely, Blanchard, Higham & Higham 2021.
 
     >>> softmax(torch.tensor([0.0, 1.0986123]))  # 1.0986123 is ln 3
     tensor([0.2500, 0.7500])
@@ -26,7 +26,7 @@ def softmax(x: Tensor, dim: int = -1) -> Tensor:
 
 
 def softmax_jacobian(p: Tensor) -> Tensor:
-    """Differentiate softmax: entry (j, m) says how weight j moves when score m moves.
+    """Differentiate softmax: how does weight j move when score m moves?
 
     p    (..., M)     weights that softmax returned, along the last axis
     ->   (..., M, M)  J[j, m] = d p_j / d x_m, written with p alone
