@@ -61,7 +61,8 @@ class Plain:
             return [f"<details><summary>{title}</summary>", "", *inner, "", "</details>"]
         if name in BOXES:
             heading = title or name.capitalize()
-            return [f"> **{heading}**", ">", *(f"> {line}".rstrip() for line in inner)]
+            text = "\n".join(inner).strip("\n").split("\n")
+            return [f"> **{heading}**", ">", *(f"> {line}".rstrip() for line in text)]
         raise NotPlain(f"the directive {{{name}}} has no plain form: add one, or write it plainly")
 
     def _math(self, label: str | None, body: list[str]) -> list[str]:

@@ -126,7 +126,9 @@ def softmax_counted(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number:
     return flops + n_q * n_k, size
 
 
-def counted_in_numbers(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4) -> Pair:
+def counted_in_numbers(
+    n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
+) -> Pair:
     """Your memory is counted in numbers. How many bytes does one take?"""
     return attention_cost(n_q, n_k, d_k, d_v)[0], n_q * n_k
 
@@ -142,7 +144,9 @@ def counted_in_bits(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number:
     return flops, 8 * size
 
 
-def scores_and_weights(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4) -> Pair:
+def scores_and_weights(
+    n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
+) -> Pair:
     """You count two matrices, scores and weights. Asked is one (the softmax can overwrite it)."""
     flops, size = attention_cost(n_q, n_k, d_k, d_v, bytes_per_number=bytes_per_number)
     return flops, 2 * size
@@ -171,7 +175,9 @@ def factored(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 
     return [pairs * (2 * d_k + 2 * d_v), pairs * bytes_per_number]
 
 
-def in_floats(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4) -> tuple[float, float]:
+def in_floats(
+    n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
+) -> tuple[float, float]:
     per_pair = 2.0 * d_k + 2.0 * d_v
     return float(n_q) * n_k * per_pair, float(n_q * n_k) * bytes_per_number
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Generator, Tensor
-from torch.nn import functional as F
+from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_02 import CHAPTER
@@ -28,11 +28,11 @@ def _trial(q: Tensor, k: Tensor, of: dict[str, int], leading: str = "B", note: s
     return Trial(call(q, k), _words(leading, of, note), of, f"{leading} L M".strip())
 
 
-def _drawn(rng: Generator, leading: str = "B", **options: torch.dtype) -> Trial:
+def _drawn(rng: Generator, leading: str = "B", dtype: torch.dtype = torch.float32) -> Trial:
     of = sizes(rng, f"{leading} L M K".strip())
-    q = normal(rng, f"{leading} L K".strip(), of, **options)
-    k = normal(rng, f"{leading} M K".strip(), of, **options)
-    note = "".join(f", {str(d).removeprefix('torch.')}" for d in options.values())
+    q = normal(rng, f"{leading} L K".strip(), of, dtype=dtype)
+    k = normal(rng, f"{leading} M K".strip(), of, dtype=dtype)
+    note = "" if dtype == torch.float32 else f", {str(dtype).removeprefix('torch.')}"
     return _trial(q, k, of, leading, note)
 
 
@@ -102,7 +102,9 @@ def _scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 def no_scale(q: Tensor, k: Tensor) -> Tensor:
-    """The scores are not scaled: their variance is K. By what do you divide to bring it back to 1?"""
+    """The scores are not scaled: their variance is K. By what do you divide to bring it back to
+    1?
+    """
     return softmax(_scores(q, k))
 
 
@@ -236,8 +238,8 @@ def transposed_by_t(q: Tensor, k: Tensor) -> Tensor:
 
 
 def transposed_one_two(q: Tensor, k: Tensor) -> Tensor:
-    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any number
-    of batch axes will do.
+    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any
+    number of batch axes will do.
     """
     return softmax(q @ k.transpose(1, 2) / math.sqrt(q.shape[-1]))
 
@@ -324,13 +326,14 @@ def query_scaled_first(q: Tensor, k: Tensor) -> Tensor:
 def both_scaled(q: Tensor, k: Tensor) -> Tensor:
     root = k.shape[-1] ** 0.25
     scores = (q / root) @ (k / root).transpose(-1, -2)
-    powers = (scores - scores.max(dim=-1, keepdim=True).values).exp()
+    powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
 def broadcast_and_sum(q: Tensor, k: Tensor) -> Tensor:
     products = q.unsqueeze(-2) * k.unsqueeze(-3)
-    return products.sum(-1).div(torch.tensor(float(q.shape[-1])).sqrt().item()).softmax(-1)
+    root = torch.tensor(float(q.shape[-1])).sqrt().item()
+    return products.sum(-1).div(root).softmax(-1)
 
 
 def query_by_query(q: Tensor, k: Tensor) -> Tensor:

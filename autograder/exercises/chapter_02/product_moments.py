@@ -89,7 +89,9 @@ def second_moment(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: f
     return d_k * mean_q * mean_k, d_k * (var_q + mean_q**2) * (var_k + mean_k**2)
 
 
-def second_moment_of_sum(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> Pair:
+def second_moment_of_sum(
+    d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float
+) -> Pair:
     """Your variance is E[(q . k)^2]: the square of the mean is still in it."""
     mean, variance = product_moments(d_k, mean_q, var_q, mean_k, var_k)
     return mean, variance + mean**2
@@ -141,7 +143,9 @@ def means_multiplied(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k
     return d_k * mean_q * mean_k, d_k * (var_q * var_k + (mean_q * mean_k) ** 2)
 
 
-def no_product_of_variances(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> Pair:
+def no_product_of_variances(
+    d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float
+) -> Pair:
     """The product of the two variances is missing: with both means 0 your variance would be 0."""
     return d_k * mean_q * mean_k, d_k * (var_q * mean_k**2 + mean_q**2 * var_k)
 
@@ -161,7 +165,9 @@ def means_not_squared(d_k: int, mean_q: float, var_q: float, mean_k: float, var_
 
 
 def variances_added(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> Pair:
-    """You add the two variances, which is right for a sum q + k. Here the entries are multiplied."""
+    """You add the two variances, which is right for a sum q + k. Here the entries are
+    multiplied.
+    """
     return d_k * mean_q * mean_k, d_k * (var_q + var_k)
 
 
@@ -208,7 +214,9 @@ def term_by_term(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: fl
     return [mean, variance]
 
 
-def with_numpy(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> tuple[object, object]:
+def with_numpy(
+    d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float
+) -> tuple[object, object]:
     m, s = np.array([mean_q, mean_k]), np.array([var_q, var_k])
     return d_k * m.prod(), d_k * (s.prod() + (s * m[::-1] ** 2).sum())
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Generator, Tensor
-from torch.nn import functional as F
+from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_02 import CHAPTER
@@ -105,7 +105,9 @@ def _scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 def no_scale(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are not scaled: their variance is K. By what do you divide to bring it back to 1?"""
+    """The scores are not scaled: their variance is K. By what do you divide to bring it back to
+    1?
+    """
     return softmax(_scores(q, k)) @ v
 
 
@@ -131,7 +133,9 @@ def root_of_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def root_of_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scale is the root of the number of queries: the size was read from the wrong axis of q."""
+    """The scale is the root of the number of queries: the size was read from the wrong axis of
+    q.
+    """
     return softmax(_scores(q, k) / math.sqrt(q.shape[-2])) @ v
 
 
@@ -288,8 +292,8 @@ def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def transposed_one_two(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any number
-    of batch axes will do.
+    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any
+    number of batch axes will do.
     """
     return softmax(q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])) @ v
 
@@ -386,7 +390,7 @@ EXERCISE = Exercise(
         "attention is not allowed."
     ),
     example=(
-        "With the query and keys of the exercise before, the weights are 0.731 and 0.269. If the "
+        "With the query and keys of the exercise `attention_weights`, the weights are 0.731 and 0.269. If the "
         "two values are 10 and 20, the answer is 0.731 x 10 + 0.269 x 20 = 12.69."
     ),
     conventions=(

@@ -43,7 +43,8 @@ def default_dim(rng: Generator) -> Iterator[Trial]:
 def shifted_rows(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, AXES)
     offsets = 200.0 * torch.arange(of["L"]).reshape(-1, 1) - 200.0
-    yield _trial(_grid(normal(rng, AXES, of)) + offsets, of, -1, note=", row offsets -200, 0, 200 ...")
+    x = _grid(normal(rng, AXES, of)) + offsets
+    yield _trial(x, of, -1, note=", row offsets -200, 0, 200 ...")
 
 
 def far_apart(rng: Generator) -> Iterator[Trial]:

@@ -1,0 +1,200 @@
+"""One chapter, three editions: what each must and must not hold."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.catalogue import exercise, exercises, of_chapter
+from autograder.editions.book import expand
+from autograder.editions.chapter import (
+    CODE_CELL,
+    chapter_names,
+    exercise_ids,
+    read_cells,
+    replace_exercises,
+)
+from autograder.editions.notebook import instructor_notebook, write
+from autograder.editions.source import answer, answer_lines, clean_answer, signature
+from autograder.plugins.nbgrader import release
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+CHAPTERS = chapter_names(BOOK)
+REPOSITORY = ("https://example.org/course", "main")
+LEFTOVERS = re.compile(r"^(:{3,}|`{3,}\{)|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
+LONGEST_LINE = 80
+
+
+def text_of(chapter: str) -> str:
+    return (BOOK / f"{chapter}.md").read_text(encoding="utf-8")
+
+
+def instructor(chapter: str):
+    return instructor_notebook(BOOK / f"{chapter}.md", *REPOSITORY)
+
+
+def telling(lines: list[str]) -> list[str]:
+    """Lines long enough that finding one by chance is out of the question."""
+    return [line for line in lines if len(line) > 20]
+
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def chapter(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def student(chapter):
+    return release(instructor(chapter))
+
+
+def test_there_are_chapters():
+    assert "02_scaled_dot_product" in CHAPTERS
+
+
+def test_a_chapter_holds_its_exercises_in_the_order_of_the_catalogue(chapter):
+    assert exercise_ids(text_of(chapter)) == [one.id for one in of_chapter(chapter)]
+
+
+def test_an_exercise_cell_imports_the_answer_that_its_spec_names(chapter):
+    for cell in read_cells(text_of(chapter)):
+        if cell.exercise:
+            module = exercise(cell.exercise).solution.__module__
+            assert cell.source == f"from {module} import {cell.exercise}"
+
+
+def test_a_student_notebook_holds_no_line_of_an_answer(chapter, student):
+    whole = nbformat.writes(student)
+    for one in of_chapter(chapter):
+        assert not [line for line in telling(answer_lines(one)) if line in whole]
+
+
+def test_a_student_notebook_holds_no_marker(student):
+    assert "BEGIN SOLUTION" not in nbformat.writes(student)
+
+
+def test_an_instructor_notebook_holds_every_answer(chapter):
+    whole = "\n".join(cell.source for cell in instructor(chapter).cells)
+    assert all(answer(one) in whole for one in of_chapter(chapter))
+
+
+def test_no_myst_is_left_in_a_notebook(student):
+    prose = [cell.source for cell in student.cells if cell.cell_type == "markdown"]
+    assert prose
+    assert not [match[0] for text in prose for match in LEFTOVERS.finditer(text)]
+
+
+def test_leftovers_would_be_found():
+    for raw in (":::{note}", "```{math}", "see {eq}`x`", "(target)="):
+        assert LEFTOVERS.search(raw)
+
+
+def test_each_exercise_has_a_stub_and_a_locked_check_with_its_points(chapter, student):
+    cells = {cell.id: cell for cell in student.cells}
+    for one in of_chapter(chapter):
+        stub, check = cells[one.id], cells[f"check-{one.id}"]
+        assert stub.metadata.nbgrader.solution
+        assert not stub.metadata.nbgrader.locked
+        assert check.metadata.nbgrader.locked
+        assert check.metadata.nbgrader.points == one.points
+        assert check.source.endswith(f"check({one.id})")
+
+
+def test_a_stub_is_the_signature_and_says_that_it_is_not_written(chapter, student):
+    cells = {cell.id: cell.source for cell in student.cells}
+    for one in of_chapter(chapter):
+        assert cells[one.id].startswith(signature(one))
+        assert cells[one.id].rstrip().endswith("raise NotImplementedError()")
+
+
+def test_cell_ids_are_unique(student):
+    ids = [cell.id for cell in student.cells]
+    assert len(ids) == len(set(ids))
+
+
+def test_generating_twice_gives_the_same_bytes(chapter, tmp_path):
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from autograder.editions.notebook import instructor_notebook, write\n"
+        "from autograder.plugins.nbgrader import release\n"
+        f"notebook = instructor_notebook(Path(sys.argv[1]), {REPOSITORY[0]!r}, {REPOSITORY[1]!r})\n"
+        "write(release(notebook), Path(sys.argv[2]))\n"
+    )
+    outputs = []
+    for hash_seed in ("1", "2"):
+        path = tmp_path / f"{hash_seed}.ipynb"
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", program, str(BOOK / f"{chapter}.md"), str(path)]
+        subprocess.run(command, check=True, env=environment, cwd=ROOT)
+        outputs.append(path.read_bytes())
+    assert outputs[0] == outputs[1]
+
+
+def test_writing_the_same_notebook_again_changes_nothing(chapter, tmp_path):
+    path = tmp_path / "a b" / "notebook.ipynb"
+    assert write(instructor(chapter), path)
+    assert not write(instructor(chapter), path)
+
+
+def test_the_class_edition_holds_no_line_of_an_answer(chapter):
+    page = expand(text_of(chapter), chapter, "class")
+    for one in of_chapter(chapter):
+        assert not [line for line in telling(answer_lines(one)) if line in page]
+
+
+def test_the_self_study_edition_holds_every_answer_folded(chapter):
+    page = expand(text_of(chapter), chapter, "self-study")
+    for one in of_chapter(chapter):
+        assert f"{{dropdown}} Solution\n```python\n{clean_answer(one)}" in page
+
+
+def test_both_editions_run_the_same_code(chapter):
+    """The execution cache is shared between them."""
+    pages = [expand(text_of(chapter), chapter, edition) for edition in ("class", "self-study")]
+    code = [[m["body"] for m in CODE_CELL.finditer(page)] for page in pages]
+    assert code[0] == code[1]
+
+
+def test_an_unknown_edition_is_refused():
+    with pytest.raises(ValueError, match="edition 'golden' is none of class, self-study"):
+        expand("", "02_x", "golden")
+
+
+def test_every_exercise_has_a_box_with_its_words(chapter):
+    page = expand(text_of(chapter), chapter, "class")
+    for one in of_chapter(chapter):
+        assert one.statement in page
+        assert one.example in page
+        assert all(case.behaviour in page for case in one.cases)
+
+
+def test_code_lines_fit_the_page(chapter):
+    """A longer line would be cut off at the edge of its box."""
+    cells = [cell for cell in read_cells(text_of(chapter)) if cell.kind == "code"]
+    assert not [line for c in cells for line in c.source.split("\n") if len(line) > LONGEST_LINE]
+
+
+@pytest.mark.parametrize("one", exercises().values(), ids=lambda one: one.id)
+def test_a_signature_is_the_definition_without_its_body(one):
+    kept = ast.parse(signature(one)).body[0]
+    whole = ast.parse(answer(one)).body[0]
+    assert ast.dump(kept.args) == ast.dump(whole.args)
+    assert ast.get_docstring(kept) == ast.get_docstring(whole)
+    assert len(kept.body) == 1
+
+
+@pytest.mark.parametrize("one", exercises().values(), ids=lambda one: one.id)
+def test_a_signature_fits_its_box(one):
+    assert not [line for line in signature(one).split("\n") if len(line) > LONGEST_LINE]
+
+
+def test_only_exercise_cells_are_replaced():
+    text = "```{code-cell}\nx = 1\n```\n```{code-cell}\n:exercise: f\nfrom s import f\n```\n"
+    replaced = replace_exercises(text, lambda name, _cell: f"<{name}>")
+    assert replaced == "```{code-cell}\nx = 1\n```\n<f>\n"
