@@ -12,11 +12,11 @@ __all__ = ["Score", "check"]
 def __getattr__(name: str) -> Any:
     """Load on first use: importing one small module must not load every exercise."""
     if name == "check":
-        from autograder.checking import check
+        from autograder.checking import check  # noqa: PLC0415
 
         return check
     if name == "Score":
-        from autograder.score import Score
+        from autograder.score import Score  # noqa: PLC0415
 
         return Score
     raise AttributeError(f"module 'autograder' has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import symtable
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import TypeAlias
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
-MAGIC_LINE = re.compile(r"^(?P<indent>[ \t]*)[%!?].*$|^(?P<help>[ \t]*)[\w.]+\?{1,2}[ \t]*$", re.MULTILINE)
+MAGIC_LINE = re.compile(r"^(?P<indent>[ \t]*)(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
 MAGIC_VALUE = re.compile(r"^(?P<name>[ \t]*[\w, ]+=[ \t]*)[%!].*$", re.MULTILINE)
 PYTHON_CELL_MAGICS = ("time", "timeit", "capture", "prun")
 
@@ -34,7 +35,7 @@ def without_magics(source: str) -> str:
             return ""
         source = f"pass\n{rest}"
     source = MAGIC_VALUE.sub(lambda m: f"{m['name']}None", source)
-    return MAGIC_LINE.sub(lambda m: f"{m['indent'] or m['help'] or ''}pass", source)
+    return MAGIC_LINE.sub(lambda m: f"{m['indent']}pass", source)
 
 
 def syntax_error(source: str) -> str | None:
@@ -55,13 +56,15 @@ def syntax_error(source: str) -> str | None:
 def definition(source: str, name: str) -> Definition | None:
     """Find the last definition of a function or class at the top level of a cell."""
     tree = parse(source)
-    found = [node for node in _top_level(tree) if isinstance(node, Definition) and node.name == name]
-    return found[-1] if found else None
+    definitions = (node for node in _top_level(tree) if isinstance(node, Definition))
+    named = [node for node in definitions if node.name == name]
+    return named[-1] if named else None
 
 
 def mentions_definition(source: str, name: str) -> bool:
     """Whether a cell, Python or not, has a line that begins to define the name."""
-    return re.search(rf"^\s*(?:async\s+def|def|class)\s+{re.escape(name)}\b", source, re.M) is not None
+    start = rf"^\s*(?:async\s+def|def|class)\s+{re.escape(name)}\b"
+    return re.search(start, source, re.MULTILINE) is not None
 
 
 def assigns(source: str, name: str) -> bool:
@@ -89,12 +92,23 @@ def bound_names(source: str) -> set[str]:
 
 
 def used_names(source: str) -> set[str]:
-    """List the names that a cell reads, wherever they stand in it."""
-    tree = parse(source)
-    if tree is None:
-        return set(re.findall(r"[^\W\d]\w*", source))  # not Python: any word may be one
-    loads = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    return loads - set(dir(builtins))
+    """List the names that a cell needs from outside its own functions."""
+    if parse(source) is None:
+        return set()  # it cannot run, so it needs nothing
+    tables = list(_scopes(symtable.symtable(without_magics(source), "cell", "exec")))
+    read = {
+        symbol.get_name()
+        for table in tables
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global())
+    }
+    return read - set(dir(builtins))
+
+
+def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _scopes(child)
 
 
 def _parsed(source: str) -> ast.Module:
@@ -104,15 +118,15 @@ def _parsed(source: str) -> ast.Module:
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_TARGETS = (ast.Tuple, ast.List, ast.Starred)  # a, (b, *c) = ...
 
 
 def _top_level(tree: ast.AST | None) -> Iterator[ast.AST]:
     """Walk a module without entering functions and classes: what a cell binds when it runs."""
     for node in ast.iter_child_nodes(tree) if tree else ():
         yield node
-        if not isinstance(node, (*_SCOPES, ast.expr)):
-            yield from _top_level(node)
-        elif isinstance(node, (ast.Tuple, ast.List, ast.Starred)):
+        closed = isinstance(node, (*_SCOPES, ast.expr)) and not isinstance(node, _TARGETS)
+        if not closed:
             yield from _top_level(node)
 
 

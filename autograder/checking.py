@@ -6,11 +6,11 @@ import inspect
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from autograder.catalogue import exercise as find
 from autograder.catalogue import UnknownExercise
-from autograder.forbidden import use_in
+from autograder.catalogue import exercise as find
+from autograder.forbidden import innermost, use_in
 from autograder.judge import PUBLIC_SEED, judge
 from autograder.perform import perform
 from autograder.score import Score
@@ -38,7 +38,7 @@ def check(
 
     A name that is no exercise gives 0 points and the nearest names.
     """
-    name = exercise or (answer if isinstance(answer, str) else getattr(answer, "__name__", ""))
+    name = exercise or _name_of(answer)
     try:
         spec = find(name)
     except UnknownExercise as unknown:
@@ -47,7 +47,12 @@ def check(
     if refusal:
         return Score(refusal)
     drawn_from = seed or os.environ.get(SEED_VARIABLE, PUBLIC_SEED)
-    return Score(judge(spec, partial(perform, answer), seed=drawn_from, device=device))
+    ask = partial(perform, cast(Callable[..., Any], answer))
+    return Score(judge(spec, ask, seed=drawn_from, device=device))
+
+
+def _name_of(answer: Any) -> str:
+    return answer if isinstance(answer, str) else str(getattr(answer, "__name__", ""))
 
 
 def _refusal(answer: Any, spec: Exercise) -> Report | None:
@@ -77,17 +82,18 @@ def _called(answer: Any) -> str:
 
 
 def _course_answer(answer: Any) -> str:
-    if str(getattr(answer, "__module__", "")).split(".")[0] != "solutions":
+    if str(getattr(innermost(answer), "__module__", "")).split(".")[0] != "solutions":
         return ""
     return "This is the course's own answer, imported. Points are for one that you wrote."
 
 
 def _forbidden(answer: Any, spec: Exercise) -> str:
-    found = use_in(answer, (*spec.forbidden, f"solutions.{spec.id}"))
+    found = use_in(answer, (*spec.forbidden, f"{spec.solution.__module__}.{spec.id}"))
     if not found:
         return ""
     name, line = found
+    where = f"Line {line} of your answer" if line else "Your answer"
     return (
-        f"Line {line} of your answer uses {name}, which already does what you are asked to write. "
+        f"{where} uses {name}, which already does what you are asked to write. "
         "Write it with the operations below it: the statement says which."
     )

@@ -172,7 +172,7 @@ def _number_difference(got: Data, want: float, tolerance: float | None) -> str |
     try:
         value = float(got)
     except OverflowError:
-        return f"yours has {got.bit_length()} binary digits"
+        return f"yours has {int(got).bit_length()} binary digits"
     if math.isnan(value) and math.isnan(want):
         return None
     allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.compare import alike
 from autograder.perform import perform
@@ -39,24 +39,36 @@ def suspect(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | None
     A fault says less than a number: an answer that only raises matches a mistake only if the two
     agree on every trial.
     """
+    for mistake in exercise.mistakes:
+        if all(_agree(mistake, o) for o in seen):
+            return Suspicion(mistake, certain=True)
+    return _closest(exercise, seen)
+
+
+def _closest(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | None:
+    """Find the mistake that reproduces most wrong replies, though not all replies."""
     wrong = [o for o in seen if o.problem]
     right = [o for o in seen if not o.problem]
     best, best_rank = None, (0, 0)
     for mistake in exercise.mistakes:
-        same = _agreeing(mistake, wrong)
-        if not same:
+        same = [o for o in wrong if _agree(mistake, o) or _same_wrong_values(exercise, mistake, o)]
+        if all(o.reply.fault for o in same):
             continue
-        also = _agreeing(mistake, right)
-        certain = len(same) + len(also) == len(seen)
-        if not certain and all(o.reply.fault for o in same):
-            continue
-        rank = (len(same), len(also))
+        rank = (len(same), sum(_agree(mistake, o) for o in right))
         if rank > best_rank:
-            best, best_rank = Suspicion(mistake, certain), rank
+            best, best_rank = Suspicion(mistake, certain=False), rank
     return best
 
 
-def _agreeing(mistake: Implementation, seen: Sequence[Observation]) -> list[Observation]:
-    return [
-        o for o in seen if alike(o.reply, perform(mistake, o.trial.request), o.case.tolerance)
-    ]
+def _agree(mistake: Implementation, seen: Observation) -> bool:
+    return alike(seen.reply, perform(mistake, seen.trial.request), seen.case.tolerance)
+
+
+def _same_wrong_values(exercise: Exercise, mistake: Implementation, seen: Observation) -> bool:
+    """Whether a mistake gives the same wrong values, though other arguments were changed."""
+    request, tolerance = seen.trial.request, seen.case.tolerance
+    mine, other = (replace(r, changed=()) for r in (seen.reply, perform(mistake, request)))
+    if not seen.reply.changed or not alike(mine, other, tolerance):
+        return False
+    expected = perform(exercise.solution, request)
+    return seen.case.examine(seen.trial, mine, expected, tolerance) is not None

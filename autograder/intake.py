@@ -1,8 +1,8 @@
 """Submitted cells -> a notebook that can be graded, and notes on how the answers were found.
 
 What is submitted is data: its metadata and its check cells are never used. The frame (ids, points,
-check cells, set-up cells) comes from the course's own student notebook; the student gives answers
-and helper cells, in their order.
+check cells, set-up cells) comes from the course's own notebook; the student gives answers and
+helper cells, in their order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Intake:
 
 @dataclass
 class _Frame:
-    """The course's student notebook, taken apart."""
+    """The course's own notebook, taken apart."""
 
     stubs: dict[str, Any]
     checks: dict[str, Any]
@@ -59,16 +59,16 @@ class _Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def normalise(cells: Sequence[RawCell], released: Any) -> Intake:
-    """Put a student's answers and helpers into the frame of the course's student notebook.
+def normalise(cells: Sequence[RawCell], ours: Any) -> Intake:
+    """Put a student's answers and helpers into the frame of the course's own notebook.
 
-    cells     what was read from the submitted file
-    released  the student notebook as the course gives it out
+    cells  what was read from the submitted file
+    ours   the chapter's notebook as the course makes it, with answers or without
     """
-    frame = _frame(released)
+    frame = _frame(ours)
     plan = _Plan()
     for exercise in frame.stubs:
-        _match(exercise, cells, frame, plan)
+        _match(exercise, cells, plan)
     kept = _kept(cells, frame, plan)
     checks = _check_positions(cells, frame, plan)
     notebook = _assembled(cells, frame, plan, kept, checks)
@@ -86,9 +86,9 @@ def exercises_found(cells: Sequence[RawCell], exercises: Sequence[str]) -> int:
     )
 
 
-def _frame(released: Any) -> _Frame:
-    frame = _Frame({}, {}, [], dict(released.metadata))
-    for cell in released.cells:
+def _frame(ours: Any) -> _Frame:
+    frame = _Frame({}, {}, [], dict(ours.metadata))
+    for cell in ours.cells:
         grading = cell.metadata.get("nbgrader", {})
         if grading.get("solution"):
             frame.stubs[grading["grade_id"]] = cell
@@ -102,11 +102,12 @@ def _frame(released: Any) -> _Frame:
 # Finding the answers
 
 
-def _match(exercise: str, cells: Sequence[RawCell], frame: _Frame, plan: _Plan) -> None:
+def _match(exercise: str, cells: Sequence[RawCell], plan: _Plan) -> None:
     """Find the cell that answers one exercise: by its id, then by what it defines."""
     code = [i for i, cell in enumerate(cells) if cell.kind == "code"]
     by_id = [i for i in code if exercise in cells[i].names]
-    written = [i for i in code if _writes(cells[i].source, exercise)]
+    written = [i for i in code if _defines(cells[i].source, exercise)]
+    written = written or [i for i in code if assigns(cells[i].source, exercise)]
     if written:
         chosen = written[-1]
         plan.notes += _how_found(exercise, chosen, by_id, written)
@@ -118,15 +119,14 @@ def _match(exercise: str, cells: Sequence[RawCell], frame: _Frame, plan: _Plan) 
             plan.notes.append(f"no answer of {exercise} was found")
             return
         chosen = begun[-1]
-        if cells[chosen].source.strip() != frame.stubs[exercise].source.strip():
-            plan.notes.append(_found_by_definition(exercise, chosen))
+        plan.notes.append(_found_by_definition(exercise, chosen))
     plan.answers[exercise] = chosen
 
 
-def _writes(source: str, name: str) -> bool:
+def _defines(source: str, name: str) -> bool:
     """Whether a cell gives the function a body of its own."""
     found = definition(source, name)
-    return not is_stub(found) if found else assigns(source, name)
+    return found is not None and not is_stub(found)
 
 
 def _how_found(exercise: str, chosen: int, by_id: list[int], written: list[int]) -> list[str]:
@@ -210,7 +210,8 @@ def _check_positions(cells: Sequence[RawCell], frame: _Frame, plan: _Plan) -> di
         if not found:
             plan.notes.append(f"the check cell of {exercise} was missing and was put back")
         elif len(found) > 1:
-            plan.notes.append(f"the check cell of {exercise} is there {len(found)} times: one is run")
+            times = f"is there {len(found)} times: one is run"
+            plan.notes.append(f"the check cell of {exercise} {times}")
         answer = plan.answers.get(exercise, len(cells))
         later = [i for i in found if i > answer]
         after.setdefault(later[0] if later else answer, []).append(exercise)
@@ -255,7 +256,8 @@ def _missing_setup(
         if given:
             back.insert(0, source)
             wanted = (wanted - given) | (used_names(source) - bound_names(source) - bound)
-            plan.notes.append(f"the course's cell that gives {', '.join(sorted(given))} was put back")
+            names = ", ".join(sorted(given))
+            plan.notes.append(f"the course's cell that gives {names} was put back")
     return [new_code_cell(source) for source in back]
 
 

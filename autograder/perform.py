@@ -12,7 +12,7 @@ import io
 import linecache
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -39,6 +39,10 @@ def perform(target: Callable[..., Any], request: Request) -> Reply:
     return Reply(values=values, changed=_changed(request.calls, calls))
 
 
+class _WeightsError(Exception):
+    """The object has no place for the weights that it is given."""
+
+
 class _NoGradientError(Exception):
     """The value does not depend on its inputs as far as autograd can see."""
 
@@ -56,8 +60,25 @@ def _built(target: Callable[..., Any], request: Request) -> Any:
     assert request.build is not None
     subject = target(*request.build.args, **request.build.kwargs)
     if request.state is not None:
-        subject.load_state_dict({name: value.clone() for name, value in request.state.items()})
+        _load(subject, request.state)
     return subject.train(request.train) if isinstance(subject, nn.Module) else subject
+
+
+def _load(subject: Any, state: Mapping[str, Tensor]) -> None:
+    """Copy the given weights in; buffers of the answer's own may stay as they are."""
+    if not isinstance(subject, nn.Module):
+        raise _WeightsError(f"{type(subject).__name__} is no nn.Module: it takes no weights")
+    own = subject.state_dict()
+    extra = [name for name, _ in subject.named_parameters() if name not in state]
+    if extra or not state.keys() <= own.keys():
+        names, yours = ", ".join(sorted(state)), ", ".join(own) or "none"
+        raise _WeightsError(f"the weights are to be called {names}; yours are called {yours}")
+    for name, value in state.items():
+        shapes = tuple(own[name].shape), tuple(value.shape)
+        if shapes[0] != shapes[1]:
+            raise _WeightsError(f"{name} has shape {shapes[0]} where {shapes[1]} was expected")
+    copies = {name: value.clone() for name, value in state.items()}
+    subject.load_state_dict({**own, **copies})
 
 
 def _invoke(subject: Any, call: Call) -> Any:
@@ -100,7 +121,7 @@ def _plain_tensor(value: Tensor) -> Data:
         return Foreign(f"{str(value.layout).removeprefix('torch.')} tensor")
     with torch._C.DisableTorchFunctionSubclass():
         copy = value.detach().as_subclass(Tensor).clone()
-    return copy.rename(None) if type(copy) is Tensor else _foreign(value)
+    return copy if type(copy) is Tensor else _foreign(value)
 
 
 def _plain_numpy(value: Any) -> Data:
@@ -202,6 +223,8 @@ def _kind(error: BaseException) -> FaultKind:
 
 
 def _described(error: BaseException) -> str:
+    if isinstance(error, _WeightsError):
+        return str(error)
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 

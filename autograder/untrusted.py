@@ -17,7 +17,7 @@ NOT_NOTEBOOKS = (
 )
 
 
-class Unreadable(ValueError):
+class Unreadable(ValueError):  # noqa: N818 - what happened, not that it is an error
     """The file is no notebook; the message says why, with line and column where there are any."""
 
 
@@ -85,7 +85,7 @@ def _why_not_json(text: str, error: json.JSONDecodeError) -> str:
     if conflict:
         line = text.count("\n", 0, conflict.start()) + 1
         return (
-            f"not JSON: an unresolved merge conflict, `{conflict[0][:40]}` in line {line} column 1; "
+            f"not JSON: a merge conflict, `{conflict[0][:40]}` in line {line} column 1; "
             "settle it in git and save the notebook again"
         )
     if text.lstrip()[:1] == "<":

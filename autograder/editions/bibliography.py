@@ -1,7 +1,8 @@
-"""Citation keys -> "Vaswani et al., 2017", from the book's BibTeX file."""
+"""Citation keys -> "[Vaswani et al., 2017](link)", from the book's BibTeX file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pybtex.database import Entry, parse_file
@@ -10,7 +11,21 @@ from pybtex.database import Entry, parse_file
 def citations(path: Path) -> dict[str, str]:
     """Read every entry of a BibTeX file."""
     entries = parse_file(str(path), bib_format="bibtex").entries
-    return {key: f"{_authors(entry)}, {entry.fields['year']}" for key, entry in entries.items()}
+    return {key: _linked(entry) for key, entry in entries.items()}
+
+
+def _linked(entry: Entry) -> str:
+    text = f"{_authors(entry)}, {entry.fields['year']}"
+    link = _link(entry.fields)
+    return f"[{text}]({link})" if link else text
+
+
+def _link(fields: Mapping[str, str]) -> str:
+    if "eprint" in fields:
+        return f"https://arxiv.org/abs/{fields['eprint']}"
+    if "doi" in fields:
+        return f"https://doi.org/{fields['doi']}"
+    return fields.get("url", "")
 
 
 def _authors(entry: Entry) -> str:

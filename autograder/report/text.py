@@ -16,7 +16,7 @@ def as_text(report: Report) -> str:
     for finding in report.findings:
         lines += _finding_lines(finding)
     if report.diagnosis:
-        lines += textwrap.wrap(report.diagnosis, WIDTH, initial_indent=" " * 7, subsequent_indent=" " * 7)
+        lines += _wrapped(report.diagnosis, 7)
     return "\n".join(lines)
 
 
@@ -26,7 +26,11 @@ def _finding_lines(finding: Finding) -> list[str]:
     first = f"  {mark}  {finding.behaviour}"
     if len(first) + len(detail) + 2 <= WIDTH:
         return [f"{first:<{WIDTH - len(detail)}}{detail}"]
-    indent = " " * 11
-    more = [detail] if finding.passed else [finding.message, finding.inputs and f"on {finding.inputs}"]
-    wrapped = [textwrap.wrap(t, WIDTH, initial_indent=indent, subsequent_indent=indent) for t in more]
-    return [first, *(line for lines in wrapped for line in lines)]
+    where = finding.inputs and f"on {finding.inputs}"
+    more = [detail] if finding.passed else [finding.message, where]
+    return [first, *(line for text in more for line in _wrapped(text, 11))]
+
+
+def _wrapped(text: str, spaces: int) -> list[str]:
+    indent = " " * spaces
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)

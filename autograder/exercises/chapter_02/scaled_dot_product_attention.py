@@ -390,8 +390,8 @@ EXERCISE = Exercise(
         "attention is not allowed."
     ),
     example=(
-        "With the query and keys of the exercise `attention_weights`, the weights are 0.731 and 0.269. If the "
-        "two values are 10 and 20, the answer is 0.731 x 10 + 0.269 x 20 = 12.69."
+        "With the query and keys of the exercise `attention_weights`, the weights are 0.731 and "
+        "0.269. If the two values are 10 and 20, the answer is 0.731 x 10 + 0.269 x 20 = 12.69."
     ),
     conventions=(
         "Every query sees every key: no mask, no dropout.",

@@ -40,6 +40,12 @@ def default_dim(rng: Generator) -> Iterator[Trial]:
     yield _trial(normal(rng, AXES, of), of)
 
 
+def other_ranks(rng: Generator) -> Iterator[Trial]:
+    for axes in ("M", "B H L M"):
+        of = sizes(rng, axes)
+        yield Trial(call(normal(rng, axes, of)), described("x", axes, of), of, axes)
+
+
 def shifted_rows(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, AXES)
     offsets = 200.0 * torch.arange(of["L"]).reshape(-1, 1) - 200.0
@@ -85,6 +91,7 @@ def devices(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("the weights along dim are positive and sum to 1", along_dim, values, weight=2),
     Case("without dim, the last axis is meant", default_dim, values),
+    Case("works for a single row and for four axes", other_ranks, values),
     Case("adding a constant to a row changes nothing", shifted_rows, values, tolerance=1e-4),
     Case("scores far apart stay finite", far_apart, values),
     Case("a score of -inf gets weight 0", minus_infinity, values),
@@ -137,6 +144,13 @@ def default_first(x: Tensor, dim: int = 0) -> Tensor:
 def default_middle(x: Tensor, dim: int = 1) -> Tensor:
     """When `dim` is left out, the weights sum to 1 along axis 1. The last axis is meant, however
     many axes there are.
+    """
+    return softmax(x, dim)
+
+
+def default_two(x: Tensor, dim: int = 2) -> Tensor:
+    """When `dim` is left out, the weights sum to 1 along axis 2, which is the last one only if
+    there are three. Count from the end.
     """
     return softmax(x, dim)
 
@@ -323,6 +337,7 @@ EXERCISE = Exercise(
         first_axis,
         default_first,
         default_middle,
+        default_two,
         over_everything,
         keepdim_forgotten,
         clamped,

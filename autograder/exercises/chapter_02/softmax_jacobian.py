@@ -9,7 +9,7 @@ from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_02 import CHAPTER
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Case, Exercise, Trial
-from autograder.wire import call, gradient
+from autograder.wire import call
 from solutions.softmax import softmax, softmax_jacobian
 
 
@@ -44,13 +44,6 @@ def saturated(rng: Generator) -> Iterator[Trial]:
     winner = torch.randint(of["M"], (of["B"],), generator=rng)
     p = torch.nn.functional.one_hot(winner, of["M"]).float()
     yield _trial(p, "B M", of, ", one weight 1, the others 0")
-
-
-def gradients(rng: Generator) -> Iterator[Trial]:
-    of = sizes(rng, "B M")
-    p = softmax(normal(rng, "B M", of))
-    cotangent = torch.randn(of["B"], of["M"], of["M"], generator=rng)
-    yield Trial(gradient(cotangent, p), described("p", "B M", of), of)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:

@@ -1,0 +1,125 @@
+"""The command line: reads arguments, runs one command, and says what went wrong in one line.
+
+Each command is a module of this package, loaded when it is asked for: `course exercises` works
+with torch alone, `course doctor` with nothing at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from autograder.usage import UsageError
+
+OK, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+EXTRA_OF = {
+    "nbgrader": "grade",
+    "nbclient": "grade",
+    "nbformat": "grade",
+    "jupytext": "grade",
+    "traitlets": "grade",
+    "pybtex": "book",
+    "jupyter_book": "book",
+    "sphinx": "book",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    0: done, whatever the marks; 1: something failed, and was named; 2: bad usage.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(import_module(f"autograder.cli.{arguments.command}").run(arguments))
+    except UsageError as problem:
+        return stop(BAD_USAGE, str(problem))
+    except ModuleNotFoundError as missing:
+        return stop(FAILED, _how_to_get(missing))
+    except KeyboardInterrupt:
+        return stop(INTERRUPTED, "stopped.")
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:  # no traceback of ours reaches a user who did not ask for it
+        if os.environ.get("COURSE_DEBUG"):
+            raise
+        return stop(FAILED, f"{type(error).__name__}: {error} (COURSE_DEBUG=1 shows where)")
+
+
+def stop(status: int, message: str) -> int:
+    """Print one line on stderr and return the status."""
+    print(f"course: {message}", file=sys.stderr)
+    return status
+
+
+def _how_to_get(missing: ModuleNotFoundError) -> str:
+    top = (missing.name or "").split(".")[0]
+    if top not in EXTRA_OF:
+        return f"the module {missing.name} is missing; `course doctor` says what else is."
+    return f'{top} is missing. Get it with: pip install "transformer-course[{EXTRA_OF[top]}]"'
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2."""
+        sys.exit(stop(BAD_USAGE, f"{message}. Try `{self.prog} --help`."))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="course", description="Build the course, check and grade notebooks.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _notebooks(commands)
+    _book(commands)
+    _check(commands)
+    _grade(commands)
+    _lists(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, words: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words)
+    return parser
+
+
+def _notebooks(commands: Any) -> None:
+    one = _add(commands, "notebooks", "Make student and instructor notebooks from the chapters.")
+    one.add_argument("--check", action="store_true", help="write nothing; exit 1 if any is stale")
+
+
+def _book(commands: Any) -> None:
+    one = _add(commands, "book", "Build the web book; any warning is an error.")
+    one.add_argument("--edition", choices=("class", "self-study"), default="class")
+
+
+def _check(commands: Any) -> None:
+    one = _add(commands, "check", "Grade one notebook. Exit status 1 if it cannot be read.")
+    one.add_argument("file", type=Path, metavar="FILE.ipynb")
+    one.add_argument("--json", action="store_true", help="print one JSON record")
+    one.add_argument("--seed-file", type=Path, metavar="F", help="text that inputs are drawn from")
+
+
+def _grade(commands: Any) -> None:
+    one = _add(commands, "grade", "Grade a class: SUBMITTED/<student>/<chapter>/<chapter>.ipynb.")
+    one.add_argument("submitted", type=Path, metavar="SUBMITTED")
+    one.add_argument("--out", type=Path, metavar="DIR", required=True, help="results and gradebook")
+    one.add_argument("--chapter", metavar="C", help="the chapter to grade, if there are several")
+    one.add_argument("--seed-file", type=Path, metavar="F", help="text that inputs are drawn from")
+    one.add_argument("--trust-students", action="store_true", help="run their code as yourself")
+
+
+def _lists(commands: Any) -> None:
+    one = _add(commands, "exercises", "List every exercise.")
+    one.add_argument("--json", action="store_true", help="print a JSON list")
+    one = _add(commands, "mistakes", "Try every known mistake and alternative on every case.")
+    one.add_argument("id", nargs="?", metavar="ID", help="of one exercise; all if left out")
+    one.add_argument("--json", action="store_true", help="print a JSON list")
+    _add(commands, "doctor", "Say what this machine has, and how to get what is missing.")

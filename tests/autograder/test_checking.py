@@ -1,0 +1,197 @@
+"""What a student calls, and what it shows."""
+
+import functools
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import solutions.softmax
+from autograder import Score, check
+from autograder.catalogue import UnknownExercise, exercise, exercises, of_chapter
+from autograder.checking import SEED_VARIABLE
+from autograder.report.html import as_html
+from autograder.report.text import WIDTH, as_text
+from autograder.score import MIME
+from autograder.verdict import Finding, Report, Verdict
+
+
+def softmax(x, dim=-1):
+    weights = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return weights / weights.sum(dim=dim, keepdim=True)
+
+
+def test_a_right_answer_gets_its_points_by_its_own_name():
+    assert check(softmax) == 4
+
+
+def test_an_answer_of_another_name_is_checked_by_the_exercises():
+    assert check(lambda x, dim=-1: softmax(x, dim), "softmax") == 4
+
+
+def test_an_unknown_name_gives_the_nearest_and_no_points():
+    def sofmax(x):
+        return x
+
+    score = check(sofmax)
+    assert score == 0
+    assert score.report.diagnosis.startswith("There is no exercise `sofmax`. Nearest: softmax")
+
+
+@pytest.mark.parametrize("answer", [3, None, object(), [], functools.partial(softmax)])
+def test_what_has_no_name_is_no_exercise_and_no_crash(answer):
+    score = check(answer)
+    assert (score, score.report.verdict) == (0, Verdict.NOT_ANSWERED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("softmax", "Pass the function itself, without quotes: check(softmax)."),
+        (torch.ones(2), "softmax is to be a function; what was given is a Tensor."),
+        (None, "softmax is to be a function; what was given is a NoneType."),
+        (type("softmax", (), {}), "softmax is to be a function; what was given is a class."),
+    ],
+)
+def test_what_is_no_function_is_told_what_it_is(answer, message):
+    score = check(answer, "softmax")
+    assert (score, score.report.verdict) == (0, Verdict.WRONG)
+    assert score.report.diagnosis.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "answer", [solutions.softmax.softmax, functools.partial(solutions.softmax.softmax, dim=-1)]
+)
+def test_the_courses_own_answer_is_refused(answer):
+    score = check(answer, "softmax")
+    assert (score, score.report.verdict) == (0, Verdict.FORBIDDEN)
+    assert "the course's own answer, imported" in score.report.diagnosis
+
+
+def test_a_partial_of_an_answer_is_an_answer():
+    assert check(functools.partial(softmax), "softmax") == 4
+
+
+def test_the_seed_comes_from_the_argument_or_from_the_course(monkeypatch):
+    public = check(softmax).report.findings[0].inputs
+    assert check(softmax, seed="s").report.findings[0].inputs != public
+    monkeypatch.setenv(SEED_VARIABLE, "s")
+    seeded = check(softmax).report.findings[0].inputs
+    assert seeded == check(softmax, seed="s").report.findings[0].inputs != public
+
+
+def test_the_catalogue_knows_its_exercises():
+    assert exercise("softmax").id == "softmax"
+    assert of_chapter("02_scaled_dot_product") == [*exercises().values()]
+    assert of_chapter("99_nothing") == []
+    with pytest.raises(UnknownExercise, match="Nearest: attention_weights"):
+        exercise("attention_weigths")
+
+
+def test_two_exercises_of_one_name_are_refused(monkeypatch):
+    module = sys.modules["autograder.exercises.chapter_02"]
+    monkeypatch.setattr(module, "ORDER", ("softmax", "softmax"))
+    with pytest.raises(ValueError, match="two exercises are called softmax"):
+        exercises.__wrapped__()
+
+
+def test_importing_the_package_loads_no_exercise():
+    code = "import sys, autograder; print(*(f'{m}' in sys.modules for m in ('torch', 'numpy')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sys.modules["autograder"].nothing
+
+
+# The score
+
+REPORT = Report(
+    "softmax",
+    Verdict.WRONG,
+    2.5,
+    4.0,
+    "Likely cause: <script>alert(1)</script> & more",
+    (
+        Finding("rows sum to 1", True, "x (B, L) = (2, 3)"),
+        Finding("<b>large</b> scores", False, "x & y", "<script>alert('x')</script> came back"),
+    ),
+)
+
+
+def test_a_score_is_a_number():
+    score = Score(REPORT)
+    assert repr(score) == "2.5"
+    assert score + 1 == 3.5
+    assert sum([score, score]) == 5
+    assert type(score * 2) is float
+    assert f"{score:.1f}" == "2.5"
+    assert max(score, 3) == 3
+    assert isinstance(score, float)
+
+
+def test_print_shows_the_table(capsys):
+    print(Score(REPORT))
+    shown = capsys.readouterr().out
+    assert shown.startswith("softmax")
+    assert "2.5 of 4 points" in shown.splitlines()[0]
+    assert "  yes  rows sum to 1" in shown
+    assert "  no   <b>large</b> scores" in shown
+    assert "<script>alert('x')</script> came back" in shown
+    assert "Likely cause: <script>" in shown
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_no_line_of_text_is_wider_than_a_terminal(name):
+    report = check(lambda *args, **kwargs: None, name).report
+    assert report.findings
+    assert max(len(line) for line in as_text(report).splitlines()) <= WIDTH
+
+
+def test_jupyter_gets_number_table_and_record():
+    bundle = Score(REPORT)._repr_mimebundle_()
+    assert bundle["text/plain"] == "2.5"
+    assert bundle["text/html"] == as_html(REPORT)
+    assert bundle[MIME] == REPORT.as_json() == json.loads(json.dumps(REPORT.as_json()))
+
+
+def test_the_record_says_everything():
+    record = REPORT.as_json()
+    assert [*record] == ["id", "verdict", "score", "max_score", "diagnosis", "cases"]
+    assert record["verdict"] == "wrong"
+    assert record["cases"][0] == {
+        "behaviour": "rows sum to 1",
+        "passed": True,
+        "message": "",
+        "inputs": "x (B, L) = (2, 3)",
+    }
+
+
+def test_html_holds_no_markup_of_an_answer():
+    html = as_html(REPORT)
+    for text in ("<script", "<b>large", "x & y", "alert('"):
+        assert text not in html
+    for text in ("&lt;script&gt;alert(1)", "&lt;b&gt;large", "x &amp; y", "2.5 of 4 points"):
+        assert text in html
+
+
+def test_html_escapes_passed_rows_and_the_name_too():
+    html = as_html(Report("<i>", Verdict.PASS, 1, 1, "", (Finding("a", True, "<u>"),)))
+    assert "<i>" not in html
+    assert "<u>" not in html
+
+
+def test_an_answers_own_words_reach_the_page_escaped():
+    def answer(x, dim=-1):
+        raise ValueError("<script>alert(1)</script>")
+
+    html = Score(check(answer, "softmax").report)._repr_mimebundle_()["text/html"]
+    assert "ValueError" in html
+    assert "<script" not in html
+
+
+def test_a_score_can_be_copied():
+    score = check(softmax)
+    assert float(pickle.loads(pickle.dumps(float(score)))) == 4

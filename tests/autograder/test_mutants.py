@@ -1,0 +1,89 @@
+"""Small changes of the reference answers: each must cost points, or be explained."""
+
+import ast
+from functools import cache
+
+import pytest
+from mutation import EQUIVALENT, Outcome, mutants, outcome, summary, survivors
+
+from autograder.catalogue import exercise as find
+from autograder.catalogue import exercises
+
+
+@cache
+def outcomes(name: str) -> list[Outcome]:
+    """Judge every mutant of one exercise, once for all tests here."""
+    return [outcome(find(name), mutant) for mutant in mutants(find(name).solution)]
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_no_changed_answer_gets_full_marks_unless_it_computes_the_same(name):
+    assert survivors(find(name), outcomes(name)) == []
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_no_changed_answer_breaks_the_judge(name):
+    assert [one.mutant.name for one in outcomes(name) if one.broken] == []
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_a_quarter_of_the_changed_answers_is_named(name):
+    caught = [one for one in outcomes(name) if not one.passed]
+    assert sum(one.named for one in caught) >= len(caught) / 4, summary(find(name), outcomes(name))
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_the_table_of_equivalents_holds_nothing_stale(name):
+    passed = {one.mutant.name for one in outcomes(name) if one.passed}
+    assert set(EQUIVALENT.get(name, {})) <= passed
+    assert all(EQUIVALENT.get(name, {}).values())
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_every_statement_of_the_answer_is_deleted_once(name):
+    deleted = {mutant.line for mutant in mutants(find(name).solution) if not mutant.changed}
+    assert deleted == {mutant.line for mutant in mutants(find(name).solution)}
+
+
+def shifted(x, dim):
+    top = x.amax(dim, keepdim=True) if x.ndim > 0 else x
+    return (x - top).exp()
+
+
+def test_the_changes_are_of_every_kind():
+    made = {mutant.name for mutant in mutants(shifted)}
+    for expected in (
+        "return (x + top).exp()",
+        "return (x - top).exp2()",
+        "return x.exp()",
+        "return x - top",
+        "return (top - x).exp()",
+        "return (-x - top).exp()",
+        "return (dim - top).exp()",
+        "top = x.amin(dim, keepdim=True) if x.ndim > 0 else x",
+        "top = x.amax(dim, keepdim=False) if x.ndim > 0 else x",
+        "top = x.amax(dim) if x.ndim > 0 else x",
+        "top = x.amax(keepdim=True) if x.ndim > 0 else x",
+        "top = x.amax(dim, keepdim=True) if x.ndim < 0 else x",
+        "top = x.amax(dim, keepdim=True) if x.ndim > 1 else x",
+        "top = x.amax(dim, keepdim=True) if x.ndim > 0 else dim",
+        "(deleted) return (x - top).exp()",
+    ):
+        assert expected in made
+
+
+def test_every_mutant_differs_from_the_answer_and_from_the_others():
+    texts = [mutant.name for mutant in mutants(shifted)]
+    assert len(set(texts)) == len(texts)
+    assert not {ast.unparse(ast.parse(text)) for text in texts if "deleted" not in text} & {
+        "return (x - top).exp()",
+        "top = x.amax(dim, keepdim=True) if x.ndim > 0 else x",
+    }
+
+
+def test_an_unexplained_survivor_is_listed():
+    exercise = find("softmax")
+    alive = [one for one in outcomes("softmax") if one.passed]
+    renamed = type(exercise)(**{**vars(exercise), "solution": find("attention_cost").solution})
+    assert survivors(exercise, alive) == []
+    assert survivors(renamed, alive) == [one.mutant.name for one in alive]

@@ -1,0 +1,64 @@
+"""Submissions are found wherever students put them."""
+
+from pathlib import Path
+
+from autograder.classroom import Entry, entries
+
+CHAPTER = "02_scaled_dot_product"
+
+
+def put(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}")
+    return path
+
+
+def only(folder: Path) -> Entry:
+    (entry,) = entries(folder, [CHAPTER])
+    return entry
+
+
+def test_the_expected_place_needs_no_note(tmp_path: Path) -> None:
+    path = put(tmp_path, f"Ada L/{CHAPTER}/{CHAPTER}.ipynb")
+    assert only(tmp_path) == Entry("Ada L", CHAPTER, path)
+
+
+def test_another_name_is_taken_with_a_note(tmp_path: Path) -> None:
+    path = put(tmp_path, f"ada/{CHAPTER}/homework (1).ipynb")
+    assert only(tmp_path).path == path
+    assert "homework (1).ipynb" in only(tmp_path).notes[0]
+
+
+def test_the_right_name_goes_first_and_others_are_named(tmp_path: Path) -> None:
+    put(tmp_path, f"ada/{CHAPTER}/a copy.ipynb")
+    path = put(tmp_path, f"ada/{CHAPTER}/{CHAPTER}.ipynb")
+    assert only(tmp_path).path == path
+    assert only(tmp_path).notes == ("also there and not graded: a copy.ipynb",)
+
+
+def test_a_notebook_in_the_students_folder_is_taken(tmp_path: Path) -> None:
+    path = put(tmp_path, "ada/work.ipynb")
+    assert only(tmp_path).path == path
+    assert only(tmp_path).chapter == ""
+
+
+def test_a_notebook_outside_any_folder_is_taken(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb")
+    assert only(tmp_path).student == "ada"
+
+
+def test_a_student_without_a_notebook_still_has_an_entry(tmp_path: Path) -> None:
+    put(tmp_path, "ada/answers.txt")
+    (tmp_path / "ben" / CHAPTER).mkdir(parents=True)
+    assert [(one.student, one.path) for one in entries(tmp_path, [CHAPTER])] == [
+        ("ada", None),
+        ("ben", None),
+    ]
+
+
+def test_what_programs_leave_behind_is_no_submission(tmp_path: Path) -> None:
+    put(tmp_path, ".DS_Store")
+    put(tmp_path, "grades.csv")
+    put(tmp_path, f"ada/{CHAPTER}/.ipynb_checkpoints/{CHAPTER}-checkpoint.ipynb")
+    assert only(tmp_path).path is None

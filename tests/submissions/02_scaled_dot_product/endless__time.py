@@ -1,0 +1,8 @@
+# rest: einsum__pass
+
+# %%
+def attention_cost(n_q, n_k, d_k, d_v, *, bytes_per_number=4):
+    flops = 0
+    while n_q > 0:
+        flops += 2 * n_k * (d_k + d_v)
+    return flops, n_q * n_k * bytes_per_number

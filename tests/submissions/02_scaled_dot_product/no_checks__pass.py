@@ -1,0 +1,2 @@
+# rest: loops__pass
+# harm: delete the check cells

@@ -1,0 +1,2 @@
+# rest: logsumexp__pass
+# harm: strip ids and metadata

@@ -1,0 +1,2 @@
+# rest: einsum__pass
+# file: homework (1).ipynb

@@ -1,0 +1,1 @@
+# A notebook handed in as it was given out.
