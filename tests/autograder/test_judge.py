@@ -266,6 +266,14 @@ def test_settings_that_an_answer_makes_do_not_outlive_it():
     assert torch.get_default_dtype() == torch.float32
 
 
+def test_a_check_runs_on_one_thread_and_gives_the_others_back():
+    seen = []
+    before = torch.get_num_threads()
+    judged(lambda x: seen.append(torch.get_num_threads()) or 2 * x)
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == before
+
+
 def test_an_answer_gets_copies():
     def greedy(x):
         out = 2 * x
