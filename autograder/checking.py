@@ -42,13 +42,22 @@ def check(
     try:
         spec = find(name)
     except UnknownExercise as unknown:
-        return Score(Report(name, Verdict.NOT_ANSWERED, 0.0, 0.0, str(unknown)))
+        text = _nameless(name) or str(unknown)
+        return Score(Report(name, Verdict.NOT_ANSWERED, 0.0, 0.0, text))
     refusal = _refusal(answer, spec)
     if refusal:
         return Score(refusal)
     drawn_from = seed or os.environ.get(SEED_VARIABLE, PUBLIC_SEED)
     ask = partial(perform, cast(Callable[..., Any], answer))
     return Score(judge(spec, ask, seed=drawn_from, device=device))
+
+
+def _nameless(name: str) -> str:
+    if name.isidentifier():
+        return ""
+    return "This answer has no name. Write it with `def`, or say which exercise it is for: " + (
+        "check(answer, 'softmax')."
+    )
 
 
 def _name_of(answer: Any) -> str:

@@ -26,7 +26,8 @@ NUMBER_TOLERANCE = 1e-5
 def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
     """Examine what came back: None if it is right, else what is wrong in one line."""
     if reply.fault:
-        return None if _meta_only(reply, expected) else reply.fault.message
+        fault = reply.fault
+        return None if _meta_only(reply, expected) else f"{fault.message}{fault.place}"
     for i, (got, want) in enumerate(zip(reply.values, expected.values, strict=False)):
         problem = difference(got, want, tolerance, trial.sizes, trial.returns)
         if problem:
@@ -78,15 +79,14 @@ def named(value: Data) -> str:
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, Foreign):
         return f"a {value.type_name}"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
     return f"a {type(value).__name__}"
 
 
 def _symptom(reply: Reply) -> tuple[str, str] | None:
-    if reply.fault is None:
-        return None
-    return str(reply.fault.kind), reply.fault.message.split(":")[0]
+    """What went wrong, with its sizes, but not where: answers have their own lines."""
+    return (str(reply.fault.kind), reply.fault.message) if reply.fault else None
 
 
 def _meta_only(reply: Reply, expected: Reply) -> bool:
@@ -111,17 +111,13 @@ def _tensor_difference(
     got: Data, want: Tensor, tolerance: float | None, sizes: Mapping[str, int], returns: str
 ) -> str | None:
     if not isinstance(got, Tensor):
-        missing = ": is a `return` missing?" if got is None else " where one tensor was asked"
-        return f"{named(got)} came back{missing}"
+        return _came_back(got, "one tensor was asked")
     if got.shape != want.shape:
         return f"shape {_lettered(got, sizes)} where {_lettered(want, sizes, returns)} was expected"
     if got.dtype != want.dtype:
         return f"dtype {_dtype(got)} where {_dtype(want)} was expected"
     if got.device != want.device:
-        return (
-            f"the result is on {got.device.type}, the inputs are on {want.device.type}: "
-            "some tensor was made on a fixed device"
-        )
+        return f"the result is on {got.device.type}, but the inputs are on another device"
     return None if want.is_meta else _entry_difference(got, want, tolerance)
 
 
@@ -154,9 +150,9 @@ def _tuple_difference(
     got: Data, want: tuple[Any, ...], tolerance: float | None, returns: str
 ) -> str | None:
     if isinstance(got, Tensor) and got.ndim == 1 and not got.is_meta:
-        got = tuple(got.tolist())
-    if not isinstance(got, tuple) or len(got) != len(want):
-        return f"{named(got)} came back where {len(want)} numbers ({returns}) were asked"
+        got = got.tolist()
+    if not isinstance(got, (tuple, list)) or len(got) != len(want):
+        return _came_back(got, f"{len(want)} numbers ({returns}) were asked")
     names = [f"{name.strip()}: " for name in returns.split(",") if name] or [""] * len(want)
     problems = [difference(a, b, tolerance) for a, b in zip(got, want, strict=True)]
     return "; ".join(n + p for n, p in zip(names, problems, strict=True) if p) or None
@@ -166,7 +162,7 @@ def _number_difference(got: Data, want: float, tolerance: float | None) -> str |
     if isinstance(got, Tensor) and got.numel() == 1 and not got.is_meta:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, (int, float)):
-        return f"{named(got)} came back where a number was asked"
+        return _came_back(got, "a number was asked")
     if got == want:
         return None
     try:
@@ -177,6 +173,12 @@ def _number_difference(got: Data, want: float, tolerance: float | None) -> str |
         return None
     allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9
     return None if math.isfinite(value) and abs(got - want) <= allowed else f"yours is {value:.6g}"
+
+
+def _came_back(got: Data, asked: str) -> str:
+    if got is None:
+        return f"{named(got)} came back: is a `return` missing?"
+    return f"{named(got)} came back where {asked}"
 
 
 def _lettered(tensor: Tensor, sizes: Mapping[str, int], returns: str = "") -> str:

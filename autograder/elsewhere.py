@@ -1,8 +1,10 @@
 """Pretend that meta tensors live on a device of their own, as CUDA tensors do.
 
-Meta tensors have shapes but no numbers, and torch lets them meet CPU tensors silently. This mode
-is as strict as a GPU: operands must share a device, apart from CPU scalars and CPU indices. It is
-also as generous: numbers may be copied to the CPU and back (they arrive as zeros).
+Meta tensors have shapes but no numbers. Left alone, torch refuses to copy them to the CPU, which a
+GPU allows, and refuses to mix them with CPU tensors in words that cannot be told from its other
+refusals. This mode is as strict as a GPU: operands must share a device, apart from CPU scalars and
+CPU indices. It is also as generous: numbers may be copied to the CPU and back (they arrive as
+zeros).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch._dynamo  # meta operations load it at first use, which takes a second: not in a check
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -20,11 +23,11 @@ COPIES = (aten._to_copy.default, aten.copy_.default)
 CPU_INDICES_ALLOWED = (aten.index.Tensor, aten.index_put_.default, aten.index_put.default)
 
 
-class WrongDevice(RuntimeError):
+class WrongDeviceError(RuntimeError):
     """Two devices met in one operation."""
 
 
-class Elsewhere(TorchDispatchMode):
+class Elsewhere(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
     """Within this mode "meta" is a device that does not mix with the CPU."""
 
     def __torch_dispatch__(
@@ -48,18 +51,18 @@ def _refuse_mixing(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     tensors = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, Tensor)]
     if any(t.is_meta for t in tensors) and any(not t.is_meta and t.ndim for t in tensors):
         name = str(func).removeprefix("aten.").split(".")[0]
-        raise WrongDevice(f"`{name}` got one tensor on the device of the inputs and one on the CPU")
+        raise WrongDeviceError(
+            f"`{name}` got one tensor on the device of the inputs and one on the CPU"
+        )
 
 
 def _with_zeros_from_afar(
     func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Replace a meta source by zeros if the copy goes to the CPU."""
-    source = args[1] if func is aten.copy_.default else args[0]
-    if func is aten.copy_.default:
-        target = args[0].device
-    else:
-        target = kwargs.get("device") or source.device
+    into = func is aten.copy_.default  # copy_(target, source); _to_copy(source, device=...)
+    source = args[1] if into else args[0]
+    target = args[0].device if into else kwargs.get("device") or source.device
     if not source.is_meta or torch.device(target).type == "meta":
         return args
     zeros = torch.zeros(source.shape, dtype=source.dtype, device="cpu")

@@ -111,19 +111,31 @@ def _finding(case: Case, observed: list[Observation]) -> Finding:
 
 
 def _report(exercise: Exercise, seen: list[Observation], findings: list[Finding]) -> Report:
-    total = sum(case.weight for case in exercise.cases)
-    won = sum(c.weight for c, f in zip(exercise.cases, findings, strict=True) if f.passed)
-    if all(f.passed for f in findings):
-        return Report(exercise.id, Verdict.PASS, exercise.points, exercise.points, "", (*findings,))
-    suspicion = suspect(exercise, seen)
+    found = (*findings,)
+    if all(f.passed for f in found):
+        points = exercise.points
+        return Report(exercise.id, Verdict.PASS, points, points, "", found, _printed(seen))
     return Report(
         exercise.id,
         _verdict(seen),
-        round(exercise.points * won / total, 2),
+        _partial(exercise, findings),
         exercise.points,
-        str(suspicion or ""),
-        tuple(findings),
+        str(suspect(exercise, seen) or ""),
+        found,
+        _printed(seen),
     )
+
+
+def _partial(exercise: Exercise, findings: list[Finding]) -> float:
+    """Points by weight, to a tenth; what is not all right never rounds up to full marks."""
+    total = sum(case.weight for case in exercise.cases)
+    won = sum(c.weight for c, f in zip(exercise.cases, findings, strict=True) if f.passed)
+    return min(round(exercise.points * won / total, 1), exercise.points - 0.1)
+
+
+def _printed(seen: list[Observation]) -> str:
+    failed_first = sorted(seen, key=lambda o: not o.problem)
+    return next((o.reply.printed for o in failed_first if o.reply.printed), "")
 
 
 def _verdict(seen: list[Observation]) -> Verdict:

@@ -13,6 +13,8 @@ import linecache
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from types import FrameType
 from typing import Any
 
@@ -20,23 +22,36 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from autograder.elsewhere import Elsewhere, WrongDeviceError
 from autograder.limits import OutOfTime, deadline
 from autograder.wire import Call, Data, Fault, FaultKind, Foreign, Reply, Request, map_tensors
 
 SECONDS_PER_REQUEST = 5.0
+PRINTED_CHARACTERS = 1000
 
 
 def perform(target: Callable[..., Any], request: Request) -> Reply:
     """Use `target` as the request says; any failure of its code becomes a Fault."""
     calls = tuple(_copied(call) for call in request.calls)
+    values: tuple[Data, ...] = ()
+    fault = None
+    out = _Beginning()
     try:
-        with _quiet(), _fixed_settings(), deadline(SECONDS_PER_REQUEST):
+        with _quiet(out), _fixed_settings(), _device_of(calls), deadline(SECONDS_PER_REQUEST):
             values = _values(target, request, calls)
     except (KeyboardInterrupt, GeneratorExit):
         raise  # a person interrupts the check: not the answer's fault
     except BaseException as error:  # whatever student code raises is a fact about the answer
-        return Reply(fault=_told(error, target), changed=_changed(request.calls, calls))
-    return Reply(values=values, changed=_changed(request.calls, calls))
+        fault = _told(error, target)
+    return Reply(values, fault, _changed(request.calls, calls), out.getvalue())
+
+
+class _Beginning(io.StringIO):
+    """Keeps the beginning of what is written, however much that is."""
+
+    def write(self, text: str) -> int:
+        super().write(text[: max(0, PRINTED_CHARACTERS - self.tell())])
+        return len(text)
 
 
 class _WeightsError(Exception):
@@ -97,23 +112,18 @@ def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
     if value.shape != cotangent.shape:
         return (plain(value),)
     grads = torch.autograd.grad((value * cotangent).sum(), leaves, allow_unused=True)
+    if all(g is None for g in grads):
+        raise _NoGradientError
     return tuple(plain(g) for g in grads)
 
 
 def plain(value: Any) -> Data:
-    """Rebuild a value from plain tensors, numbers, strings, tuples and dicts."""
+    """Rebuild a value from plain tensors, numbers, strings, tuples, lists and dicts."""
     if value is None or type(value) in (bool, int, float, complex, str):
         return value
     kinds = type(value).__mro__  # not isinstance, which believes what an object says of itself
-    if Tensor in kinds:
-        return _plain_tensor(value)
-    if np.generic in kinds or np.ndarray in kinds:
-        return _plain_numpy(value)
-    if tuple in kinds or list in kinds:
-        return tuple(plain(item) for item in value)
-    if dict in kinds:
-        return {str(name): plain(item) for name, item in value.items()}
-    return _foreign(value)
+    rebuild = next((REBUILD[kind] for kind in kinds if kind in REBUILD), _foreign)
+    return rebuild(value)
 
 
 def _plain_tensor(value: Tensor) -> Data:
@@ -136,6 +146,18 @@ def _plain_numpy(value: Any) -> Data:
 def _foreign(value: Any) -> Foreign:
     shape = getattr(value, "shape", None)
     return Foreign(type(value).__name__, tuple(shape) if isinstance(shape, tuple) else None)
+
+
+REBUILD: dict[type, Callable[[Any], Data]] = {
+    Tensor: _plain_tensor,
+    np.generic: _plain_numpy,
+    np.ndarray: _plain_numpy,
+    Fraction: float,
+    Decimal: float,
+    tuple: lambda value: tuple(plain(item) for item in value),
+    list: lambda value: [plain(item) for item in value],
+    dict: lambda value: {str(name): plain(item) for name, item in value.items()},
+}
 
 
 def _copied(call: Call) -> Call:
@@ -162,12 +184,22 @@ def _differs(old: Data, new: Data) -> bool:
     return not bool(same.all())
 
 
+def _device_of(calls: tuple[Call, ...]) -> contextlib.AbstractContextManager[Any]:
+    """Be strict about devices where the arguments are on one without numbers."""
+    arguments = [value for call in calls for value in (*call.args, *call.kwargs.values())]
+    on_meta = any(isinstance(value, Tensor) and value.is_meta for value in arguments)
+    if not on_meta:
+        return contextlib.nullcontext()
+    mode: contextlib.AbstractContextManager[Any] = Elsewhere()  # type: ignore[no-untyped-call]
+    return mode
+
+
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Swallow prints and warnings: nbgrader takes any text on stderr for a failure."""
+def _quiet(out: io.StringIO) -> Iterator[None]:
+    """Catch prints and drop warnings: nbgrader takes any text on stderr for a failure."""
     with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(_Beginning()),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
@@ -191,7 +223,7 @@ def _fixed_settings() -> Iterator[None]:
 def _told(error: BaseException, target: Callable[..., Any]) -> Fault:
     """Describe an error; its own text is student code, and may fail or never end."""
     try:
-        with _quiet(), deadline(1.0):
+        with _quiet(_Beginning()), deadline(1.0):
             return _fault(error, target)
     except (Exception, OutOfTime):
         return Fault(FaultKind.EXCEPTION, f"{type(error).__name__}, whose message cannot be read")
@@ -205,14 +237,17 @@ def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
         FaultKind.TIME: f"still running after {SECONDS_PER_REQUEST:g} seconds",
         FaultKind.EXITED: "the code asked Python to exit",
     }
-    return Fault(kind, fixed.get(kind) or f"{_described(error)}{_place(error, target)}")
+    if kind in fixed:
+        return Fault(kind, fixed[kind])
+    return Fault(kind, _described(error), _place(error, target))
 
 
 def _kind(error: BaseException) -> FaultKind:
     text = str(error)
     table = [
-        (isinstance(error, NotImplementedError) and "meta" not in text, FaultKind.NOT_WRITTEN),
+        (_is_stub(error, text), FaultKind.NOT_WRITTEN),
         (isinstance(error, _NoGradientError), FaultKind.NO_GRADIENT),
+        (isinstance(error, WrongDeviceError), FaultKind.DEVICE),
         (isinstance(error, OutOfTime), FaultKind.TIME),
         (isinstance(error, SystemExit), FaultKind.EXITED),
         (isinstance(error, MemoryError) or "can't allocate memory" in text, FaultKind.MEMORY),
@@ -220,6 +255,12 @@ def _kind(error: BaseException) -> FaultKind:
         ("meta" in text, FaultKind.NEEDS_DATA),
     ]
     return next((kind for holds, kind in table if holds), FaultKind.EXCEPTION)
+
+
+def _is_stub(error: BaseException, text: str) -> bool:
+    """Whether a NotImplementedError is a stub's, not torch's of an operation for some dtype."""
+    of_torch = ("not implemented for", "Could not run", "aten::", "meta")
+    return isinstance(error, NotImplementedError) and not any(word in text for word in of_torch)
 
 
 def _described(error: BaseException) -> str:

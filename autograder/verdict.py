@@ -43,7 +43,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """One exercise, judged."""
+    """One exercise, judged.
+
+    printed is the beginning of what the code wrote, on the first inputs that fail.
+    """
 
     exercise: str
     verdict: Verdict
@@ -51,6 +54,7 @@ class Report:
     max_score: float
     diagnosis: str = ""
     findings: tuple[Finding, ...] = ()
+    printed: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Give the record of `course check --json`."""
@@ -61,4 +65,5 @@ class Report:
             "max_score": self.max_score,
             "diagnosis": self.diagnosis,
             "cases": [finding.as_json() for finding in self.findings],
+            "printed": self.printed,
         }

@@ -14,7 +14,8 @@ from typing import Any
 
 from torch import Tensor
 
-Data = Any  # Tensor | number | str | None | Foreign | tuple[Data, ...] | dict[str, Data]
+# Tensor | number | str | None | Foreign | tuple[Data, ...] | list[Data] | dict[str, Data]
+Data = Any
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,14 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """A call that gave no value, in words for the student."""
+    """A call that gave no value, in words for the student.
+
+    place names the line of the answer that failed; it is no part of what went wrong.
+    """
 
     kind: FaultKind
     message: str
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,14 @@ class Foreign:
 class Reply:
     """What came back: values (one for each call, or the gradients), or a fault.
 
-    changed names the arguments that were different after the call.
+    changed names the arguments that were different after the call; printed holds the beginning
+    of what the code wrote to stdout.
     """
 
     values: tuple[Data, ...] = ()
     fault: Fault | None = None
     changed: tuple[str, ...] = ()
+    printed: str = ""
 
 
 def call(*args: Data, **kwargs: Data) -> Request:

@@ -1,0 +1,1 @@
+"""Editions: from one chapter to book page, student notebook and instructor notebook."""

@@ -11,7 +11,9 @@ from typing import Any
 import jupytext
 
 NAME = re.compile(r"\d\d_\w+")
-CODE_CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+CODE_CELL = re.compile(
+    r"^```\{code-cell\}[^\n]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
+)
 EXERCISE = re.compile(r"^:exercise:[ \t]*(?P<id>\w+)[ \t]*$", re.MULTILINE)
 
 

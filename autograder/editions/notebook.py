@@ -77,7 +77,8 @@ def _with_stable_ids(notebook: Any) -> Any:
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {}).get("grade_id")
-        name = graded or hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()
+        name = graded or digest[:12]
         seen[name] = seen.get(name, 0) + 1
         cell["id"] = name if seen[name] == 1 else f"{name}-{seen[name]}"
     return notebook

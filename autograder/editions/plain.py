@@ -15,10 +15,11 @@ OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
 ROLE = re.compile(r"\{(?P<name>[\w:]+)\}`(?P<text>[^`]+)`")
 TARGET = re.compile(r"^\([\w-]+\)=\s*$", re.MULTILINE)
 LABEL = re.compile(r"^:label:[ \t]*(?P<label>[\w-]+)[ \t]*$", re.MULTILINE)
+NO_FORM = "the {} {{{}}} has no plain form: add one, or write it plainly"
 BOXES = ("note", "tip", "important", "warning", "admonition")
 
 
-class NotPlain(ValueError):
+class NotPlainError(ValueError):
     """A directive or role that plain Markdown cannot show."""
 
 
@@ -34,7 +35,7 @@ class Plain:
     citations: Mapping[str, str] = field(default_factory=dict)
 
     def markdown(self, text: str) -> str:
-        """Rewrite prose. Raises NotPlain for what has no plain form."""
+        """Rewrite prose. Raises NotPlainError for what has no plain form."""
         lines = TARGET.sub("", text).split("\n")
         return ROLE.sub(self._role, "\n".join(self._blocks(lines))).strip("\n")
 
@@ -63,7 +64,7 @@ class Plain:
             heading = title or name.capitalize()
             text = "\n".join(inner).strip("\n").split("\n")
             return [f"> **{heading}**", ">", *(f"> {line}".rstrip() for line in text)]
-        raise NotPlain(f"the directive {{{name}}} has no plain form: add one, or write it plainly")
+        raise NotPlainError(NO_FORM.format("directive", name))
 
     def _math(self, label: str | None, body: list[str]) -> list[str]:
         tag = [f"\\tag{{{self.equations[label]}}}"] if label else []
@@ -80,7 +81,7 @@ class Plain:
             "doc": _shown,
         }
         if name not in roles:
-            raise NotPlain(f"the role {{{name}}} has no plain form: add one, or write it plainly")
+            raise NotPlainError(NO_FORM.format("role", name))
         return roles[name](text)
 
     def _cited(self, keys: str) -> str:
@@ -96,7 +97,8 @@ def _closing(lines: list[str], start: int, fence: str) -> int:
     for i in range(start + 1, len(lines)):
         if lines[i].strip() == fence:
             return i
-    raise NotPlain(f"the directive in line {start + 1} of a cell is never closed: {lines[start]}")
+    where = f"line {start + 1} of a cell"
+    raise NotPlainError(f"the directive in {where} is never closed: {lines[start]}")
 
 
 def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -6,27 +6,26 @@ from html import escape
 
 from autograder.verdict import Finding, Report
 
+LEFT = "style='text-align:left'"
+
 
 def as_html(report: Report) -> str:
-    """Write a table with one row for each behaviour, then one cause."""
+    """Write the likely cause, a table with a row for each behaviour, and what the code printed."""
     rows = "".join(_row(finding) for finding in report.findings)
+    head = f"<tr><th>holds?</th><th {LEFT}>behaviour</th><th {LEFT}>what was seen</th></tr>"
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
+    points = f"{report.score:g} of {report.max_score:g} points"
     cause = f"<p>{escape(report.diagnosis)}</p>" if report.diagnosis else ""
-    return (
-        f"<table><caption style='text-align:left'><b>{escape(report.exercise)}</b>: "
-        f"{report.score:g} of {report.max_score:g} points</caption>"
-        "<thead><tr><th>holds?</th><th style='text-align:left'>behaviour</th>"
-        "<th style='text-align:left'>what was seen</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>{cause}"
-    )
+    out = escape(report.printed)
+    printed = f"<p>Your code printed:</p><pre>{out}</pre>" if out else ""
+    return f"<p><b>{escape(report.exercise)}</b>: {points}</p>{cause}{table}{printed}"
 
 
 def _row(finding: Finding) -> str:
-    mark = "&#10003; yes" if finding.passed else "&#10007; no"
-    detail = finding.inputs if finding.passed else _failed(finding)
-    return (
-        f"<tr><td>{mark}</td><td style='text-align:left'>{escape(finding.behaviour)}</td>"
-        f"<td style='text-align:left'>{detail if not finding.passed else escape(detail)}</td></tr>"
-    )
+    mark = "&#10003;&nbsp;yes" if finding.passed else "&#10007;&nbsp;no"
+    detail = escape(finding.inputs) if finding.passed else _failed(finding)
+    behaviour = escape(finding.behaviour)
+    return f"<tr><td>{mark}</td><td {LEFT}>{behaviour}</td><td {LEFT}>{detail}</td></tr>"
 
 
 def _failed(finding: Finding) -> str:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
+try:
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+except ImportError:  # outside of Jupyter there are no inline figures to set up
+    set_matplotlib_formats = None
+
 # Okabe & Ito's palette without its yellow, which is too pale on white.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
 
@@ -23,11 +28,8 @@ SETTINGS = {
 def use_style() -> None:
     """Set the look of every figure that follows; in a notebook, draw them as SVG."""
     plt.rcParams.update(SETTINGS)
-    try:
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-    except ImportError:
-        return  # outside of a notebook there is nothing to set
-    set_matplotlib_formats("svg")
+    if set_matplotlib_formats is not None:
+        set_matplotlib_formats("svg")
 
 
 def panels(count: int, height: float = 2.8) -> list[Axes]:

@@ -5,6 +5,8 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +15,8 @@ import solutions.softmax
 from autograder import Score, check
 from autograder.catalogue import UnknownExercise, exercise, exercises, of_chapter
 from autograder.checking import SEED_VARIABLE
+from autograder.judge import judge
+from autograder.perform import PRINTED_CHARACTERS, perform
 from autograder.report.html import as_html
 from autograder.report.text import WIDTH, as_text
 from autograder.score import MIME
@@ -159,7 +163,7 @@ def test_jupyter_gets_number_table_and_record():
 
 def test_the_record_says_everything():
     record = REPORT.as_json()
-    assert [*record] == ["id", "verdict", "score", "max_score", "diagnosis", "cases"]
+    assert [*record] == ["id", "verdict", "score", "max_score", "diagnosis", "cases", "printed"]
     assert record["verdict"] == "wrong"
     assert record["cases"][0] == {
         "behaviour": "rows sum to 1",
@@ -195,3 +199,56 @@ def test_an_answers_own_words_reach_the_page_escaped():
 def test_a_score_can_be_copied():
     score = check(softmax)
     assert float(pickle.loads(pickle.dumps(float(score)))) == 4
+
+
+def test_what_the_code_prints_is_shown_but_not_written(capsys):
+    def softmax(x, dim=-1):
+        print("shape", tuple(x.shape))
+        return x.softmax(dim)
+
+    report = judge(exercise("softmax"), partial(perform, softmax))
+    assert report.printed.startswith("shape (")
+    assert "Your code printed:\n    shape (" in as_text(report)
+    assert "<pre>shape (" in as_html(report)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_only_the_beginning_of_a_flood_is_kept():
+    def softmax(x, dim=-1):
+        for _ in range(10_000):
+            print("again and again")
+        return x
+
+    assert len(judge(exercise("softmax"), partial(perform, softmax)).printed) == PRINTED_CHARACTERS
+
+
+def test_a_softmax_that_overflows_loses_more_than_a_third():
+    def unsafe(x, dim=-1):
+        return x.exp() / x.exp().sum(dim, keepdim=True)
+
+    report = judge(exercise("softmax"), partial(perform, unsafe))
+    assert 0 < report.score < report.max_score * 2 / 3
+
+
+def test_one_small_fault_does_not_round_up_to_full_marks():
+    first, *rest = exercise("softmax").cases
+    heavy = replace(exercise("softmax"), points=1, cases=(replace(first, weight=1000.0), *rest))
+    report = judge(heavy, partial(perform, lambda x, dim=-1: softmax(x.float(), dim)))
+    assert report.verdict == Verdict.WRONG
+    assert report.score == 0.9
+
+
+def test_an_answer_without_a_name_is_asked_for_one():
+    score = check(lambda x, dim=-1: x)
+    assert score == 0
+    assert "Write it with `def`" in str(score)
+    assert check(lambda x, dim=-1: x, "softmax").report.exercise == "softmax"
+
+
+def test_the_cause_stands_under_the_first_failure_and_repeats_are_short():
+    failed = [Finding(f"behaviour {i}", False, "x (B,) = (2,)", "it broke") for i in (1, 2)]
+    text = as_text(Report("f", Verdict.WRONG, 0, 1, "Likely cause: this.", tuple(failed)))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.index("Likely cause: this.") < lines.index("no   behaviour 2")
+    assert lines.count("it broke") == 1
+    assert "the same" in lines

@@ -96,7 +96,7 @@ def test_the_default_tolerance_of_float32_takes_answers_in_another_order():
         (torch.ones(9), "shape (9,) where (B, L, M) = (2, 3, 5)"),
         (torch.ones(()), "shape () where (B, L, M) = (2, 3, 5)"),
         (torch.ones(2, 3, 5).half(), "dtype float16 where float32 was expected"),
-        (torch.ones(2, 3, 5, device="meta"), "the result is on meta, the inputs are on cpu"),
+        (torch.ones(2, 3, 5, device="meta"), "the result is on meta, but the inputs"),
         (None, "nothing (None) came back: is a `return` missing?"),
         (Foreign("ndarray"), "a ndarray came back where one tensor was asked"),
         ((1, 2), "a tuple of 2 came back where one tensor was asked"),
@@ -114,7 +114,8 @@ def test_without_letters_the_sizes_alone_are_shown():
 def test_on_the_meta_device_shape_dtype_and_device_count():
     want = torch.ones(2, 3, device="meta")
     assert difference(torch.zeros(2, 3, device="meta"), want) is None
-    assert "the result is on cpu, the inputs are on meta" in str(difference(torch.ones(2, 3), want))
+    told = "the result is on cpu, but the inputs are on another device"
+    assert difference(torch.ones(2, 3), want) == told
     assert "dtype" in str(difference(want.half(), want))
 
 
@@ -149,10 +150,24 @@ def test_a_number_that_is_not_finite_never_passes(strange, want):
     assert difference(torch.tensor(strange), want) is not None
 
 
-@pytest.mark.parametrize("got", [True, False, 1j, 1 + 0j, "1", None, torch.ones(2), Foreign("Q")])
+@pytest.mark.parametrize("got", [True, False, 1j, 1 + 0j, "1", torch.ones(2), Foreign("Q")])
 @pytest.mark.parametrize("want", [1, 1.0, 0.0])
 def test_what_is_no_number_never_passes_for_one(got, want):
     assert "came back where a number was asked" in str(difference(got, want))
+
+
+@pytest.mark.parametrize("want", [1, 1.0, (1, 2), torch.ones(2)])
+def test_nothing_is_asked_for_its_return(want):
+    assert difference(None, want) == "nothing (None) came back: is a `return` missing?"
+
+
+@pytest.mark.parametrize("got", [[1, 2], (1, 2), torch.tensor([1.0, 2.0]), [1.0, 2.0]])
+def test_any_row_of_numbers_will_do(got):
+    assert difference(got, (1, 2)) is None
+
+
+def test_a_list_is_called_a_list():
+    assert difference([1, 2, 3], (1, 2), None, None, "a, b").startswith("a list of 3 came back")
 
 
 @pytest.mark.parametrize("got", [torch.ones(1, device="meta"), torch.ones((), device="meta")])
@@ -234,19 +249,20 @@ def test_replies_are_alike_as_far_as_they_can_be_seen(seed, shape):
     assert not alike(one, Reply(fault=Fault(FaultKind.EXCEPTION, "E")), None)
 
 
-def test_faults_are_alike_by_kind_and_type():
-    def fault(kind, message):
-        return Reply(fault=Fault(kind, message))
+def test_faults_are_alike_by_kind_and_message_wherever_they_happen():
+    def fault(kind, message, place=""):
+        return Reply(fault=Fault(kind, message, place))
 
     one = fault(FaultKind.EXCEPTION, "ValueError: a")
-    assert alike(one, fault(FaultKind.EXCEPTION, "ValueError: b"), None)
+    assert alike(one, fault(FaultKind.EXCEPTION, "ValueError: a", ", in the line `x`"), None)
+    assert not alike(one, fault(FaultKind.EXCEPTION, "ValueError: b"), None)
     assert not alike(one, fault(FaultKind.EXCEPTION, "TypeError: a"), None)
     assert not alike(one, fault(FaultKind.DEVICE, "ValueError: a"), None)
 
 
 def test_values_that_are_no_data_come_back_as_their_names():
     made = [object(), {1: np.float32(0.5)}, np.array(["x"]), (np.bool_(1),)]
-    expected = (Foreign("object"), {"1": 0.5}, Foreign("ndarray", (1,)), (True,))
+    expected = [Foreign("object"), {"1": 0.5}, Foreign("ndarray", (1,)), (True,)]
     assert perform(lambda: made, call()).values == (expected,)
 
 

@@ -126,6 +126,25 @@ def softmax_counted(n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number:
     return flops + n_q * n_k, size
 
 
+def scale_and_softmax_counted(
+    n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
+) -> Pair:
+    """The scale and four steps of the softmax are counted too, 5 operations per weight. They are
+    left out here.
+    """
+    flops, size = attention_cost(n_q, n_k, d_k, d_v, bytes_per_number=bytes_per_number)
+    return flops + 5 * n_q * n_k, size
+
+
+def second_sum_forgotten(
+    n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
+) -> Pair:
+    """n_k is missing in the second product: each number of an answer adds up one term for each
+    key.
+    """
+    return 2 * n_q * n_k * d_k + 2 * n_q * d_v, n_q * n_k * bytes_per_number
+
+
 def counted_in_numbers(
     n_q: int, n_k: int, d_k: int, d_v: int, *, bytes_per_number: int = 4
 ) -> Pair:
@@ -230,6 +249,8 @@ EXERCISE = Exercise(
         widths_multiplied,
         linear,
         softmax_counted,
+        scale_and_softmax_counted,
+        second_sum_forgotten,
         counted_in_numbers,
         always_four,
         counted_in_bits,

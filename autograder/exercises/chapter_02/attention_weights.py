@@ -49,6 +49,12 @@ def wide_keys(rng: Generator) -> Iterator[Trial]:
 def other_ranks(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng, leading="B H")
     yield _drawn(rng, leading="")
+    yield _drawn(rng, leading="X B H")
+
+
+def one_query(rng: Generator) -> Iterator[Trial]:
+    of = {**sizes(rng, "B M K"), "L": 1}
+    yield _trial(normal(rng, "B L K", of), normal(rng, "B M K", of), of)
 
 
 def square(rng: Generator) -> Iterator[Trial]:
@@ -89,6 +95,7 @@ CASES = (
     Case("the scale is that of the key's width", wide_keys, values),
     Case("works with no batch axis and with several", other_ranks, values),
     Case("works with as many queries as keys", square, values),
+    Case("works with a single query", one_query, values),
     Case("scores in the thousands stay finite", far_apart, values),
     Case("the gradient reaches q and k", gradients, values),
     Case("the dtype of q and k is kept", dtypes, values, tolerance=6e-2),
@@ -149,6 +156,39 @@ def root_of_batch(q: Tensor, k: Tensor) -> Tensor:
 def scale_of_64(q: Tensor, k: Tensor) -> Tensor:
     """The scores are divided by 8 whatever K is. That is right for keys of 64 entries only."""
     return softmax(_scores(q, k) / 8)
+
+
+def precedence(q: Tensor, k: Tensor) -> Tensor:
+    """`K ** 1/2` is (K ** 1) / 2: the power is taken first. Write `K ** 0.5` or `math.sqrt(K)`."""
+    return softmax(_scores(q, k) / (q.shape[-1] / 2))
+
+
+def times_key_unchanged(q: Tensor, k: Tensor) -> Tensor:
+    """q and k have the same last axis, so they cannot be multiplied as they are: in a product, the
+    last axis of the left side meets the axis before the last of the right side.
+    """
+    return softmax(q @ k / math.sqrt(q.shape[-1]))
+
+
+def reshaped(q: Tensor, k: Tensor) -> Tensor:
+    """`reshape` and `view` cut the numbers of k into new rows. To swap two axes, transpose them."""
+    swapped = k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])
+    return softmax(q @ swapped / math.sqrt(q.shape[-1]))
+
+
+def causal(q: Tensor, k: Tensor) -> Tensor:
+    """Later keys are hidden from earlier queries. Masks come in the next chapter; here every query
+    sees every key.
+    """
+    scores = _scores(q, k) / math.sqrt(q.shape[-1])
+    return softmax(scores.masked_fill(torch.ones_like(scores).tril() == 0, -math.inf))
+
+
+def on_the_cpu(q: Tensor, k: Tensor) -> Tensor:
+    """q and k are moved to the CPU, or a tensor of more than one entry is made there. Leave
+    everything on the device of q.
+    """
+    return attention_weights(q.cpu(), k.cpu())
 
 
 def over_queries(q: Tensor, k: Tensor) -> Tensor:
@@ -384,6 +424,11 @@ EXERCISE = Exercise(
         root_of_queries,
         root_of_batch,
         scale_of_64,
+        precedence,
+        times_key_unchanged,
+        reshaped,
+        causal,
+        on_the_cpu,
         over_queries,
         over_axis_one,
         over_axis_two,

@@ -5,6 +5,7 @@ Out of scope: entries that depend on each other (the chapter measures them).
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -164,6 +165,24 @@ def means_not_squared(d_k: int, mean_q: float, var_q: float, mean_k: float, var_
     return d_k * mean_q * mean_k, d_k * (var_q * var_k + var_q * mean_k + mean_q * var_k)
 
 
+def bracket_missing(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> Pair:
+    """Only the product of the variances is multiplied by d_k. Every term of the variance is there
+    d_k times: look for a missing bracket.
+    """
+    rest = var_q * mean_k**2 + mean_q**2 * var_k
+    return d_k * mean_q * mean_k, d_k * var_q * var_k + rest
+
+
+def mean_squared_afterwards(
+    d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float
+) -> Pair:
+    """You take the square of the mean of the whole sum from d_k second moments. Take the square of
+    the mean of one product from the second moment of one product, then multiply by d_k.
+    """
+    mean = d_k * mean_q * mean_k
+    return mean, d_k * (var_q + mean_q**2) * (var_k + mean_k**2) - mean**2
+
+
 def variances_added(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> Pair:
     """You add the two variances, which is right for a sum q + k. Here the entries are
     multiplied.
@@ -204,6 +223,13 @@ def by_second_moments(d_k: int, mean_q: float, var_q: float, mean_k: float, var_
     mean = mean_q * mean_k
     square = (var_q + mean_q**2) * (var_k + mean_k**2)
     return d_k * mean, d_k * (square - mean**2)
+
+
+def in_fractions(
+    d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float
+) -> tuple[Fraction, Fraction]:
+    mq, vq, mk, vk = (Fraction(number) for number in (mean_q, var_q, mean_k, var_k))
+    return d_k * mq * mk, d_k * ((vq + mq * mq) * (vk + mk * mk) - (mq * mk) ** 2)
 
 
 def term_by_term(d_k: int, mean_q: float, var_q: float, mean_k: float, var_k: float) -> list[float]:
@@ -272,11 +298,13 @@ EXERCISE = Exercise(
         one_mean_forgotten,
         means_not_squared,
         variances_added,
+        bracket_missing,
+        mean_squared_afterwards,
         mean_zero,
         means_added,
         scaled,
         given_deviations,
         swapped,
     ),
-    alternatives=(by_second_moments, term_by_term, with_numpy, as_tensor),
+    alternatives=(by_second_moments, in_fractions, term_by_term, with_numpy, as_tensor),
 )

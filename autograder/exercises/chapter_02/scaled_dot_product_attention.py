@@ -50,6 +50,12 @@ def wide_keys(rng: Generator) -> Iterator[Trial]:
 def other_ranks(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng, leading="B H")
     yield _drawn(rng, leading="")
+    yield _drawn(rng, leading="X B H")
+
+
+def one_query(rng: Generator) -> Iterator[Trial]:
+    of = {**sizes(rng, "B M K W"), "L": 1}
+    yield _trial([normal(rng, f"B {e}", of) for e in ENDINGS.values()], of)
 
 
 def self_attention(rng: Generator) -> Iterator[Trial]:
@@ -92,6 +98,7 @@ CASES = (
     Case("the scale is that of the key's width", wide_keys, values),
     Case("works with no batch axis and with several", other_ranks, values),
     Case("works when q, k and v have the same shape", self_attention, values),
+    Case("works with a single query", one_query, values),
     Case("scores in the thousands stay finite", far_apart, values),
     Case("the gradient reaches q, k and v", gradients, values),
     Case("the dtype of q, k and v is kept", dtypes, values, tolerance=6e-2),
@@ -142,6 +149,28 @@ def root_of_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def scale_of_64(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """The scores are divided by 8 whatever K is. That is right for keys of 64 entries only."""
     return softmax(_scores(q, k) / 8) @ v
+
+
+def precedence(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`K ** 1/2` is (K ** 1) / 2: the power is taken first. Write `K ** 0.5` or `math.sqrt(K)`."""
+    return softmax(_scores(q, k) / (q.shape[-1] / 2)) @ v
+
+
+def on_the_cpu(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """q, k and v are moved to the CPU, and the result stays there. Leave everything on the device
+    of q.
+    """
+    return scaled_dot_product_attention(q.cpu(), k.cpu(), v.cpu())
+
+
+def value_transposed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """v is transposed. One row of weights times v, as it is, is a weighted sum of its rows."""
+    return attention_weights(q, k) @ v.transpose(-2, -1)
+
+
+def elementwise_product(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`*` multiplies entry by entry. A weighted sum of the values is a matrix product, `@`."""
+    return attention_weights(q, k) * v
 
 
 def multiplied(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -412,6 +441,10 @@ EXERCISE = Exercise(
         root_of_keys,
         root_of_queries,
         scale_of_64,
+        precedence,
+        on_the_cpu,
+        value_transposed,
+        elementwise_product,
         multiplied,
         scaled_twice,
         scaled_afterwards,

@@ -178,6 +178,35 @@ def eye_on_cpu(p: Tensor) -> Tensor:
     return torch.eye(p.shape[-1]) * p.unsqueeze(-1) - _outer(p)
 
 
+def eye_without_device(p: Tensor) -> Tensor:
+    """`torch.eye` makes its matrix on the CPU whatever p is, which fails on a GPU. Give it the
+    device of p.
+    """
+    return p.unsqueeze(-1) * (torch.eye(p.shape[-1], dtype=p.dtype) - p.unsqueeze(-2))
+
+
+def on_the_cpu(p: Tensor) -> Tensor:
+    """p is moved to the CPU, and the result stays there. Leave everything on the device of p."""
+    return softmax_jacobian(p.cpu())
+
+
+def factor_on_the_wrong_side(p: Tensor) -> Tensor:
+    """Without `unsqueeze`, p lines up with the last axis of the identity twice: you get
+    p_m (1 - p_m) on the diagonal, but -p_m^2 elsewhere. One factor belongs to the row j, the other
+    to the column m.
+    """
+    eye = torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
+    row = p.unsqueeze(-2)
+    return row * (eye - row)
+
+
+def leading_axes(p: Tensor) -> Tensor:
+    """`unsqueeze(0)` and `unsqueeze(1)`, or `[None, :]` and `[:, None]`, are right for one vector.
+    In a batch the new axis must come last and next to last: count from the end.
+    """
+    return torch.diag_embed(p) - p.unsqueeze(0) * p.unsqueeze(1)
+
+
 def always_float32(p: Tensor) -> Tensor:
     """The result is float32 whatever the dtype of p. Give it back in the dtype that came in."""
     return softmax_jacobian(p.float())
@@ -262,6 +291,10 @@ EXERCISE = Exercise(
         one_vector_only,
         own_buffer,
         eye_on_cpu,
+        eye_without_device,
+        on_the_cpu,
+        factor_on_the_wrong_side,
+        leading_axes,
         always_float32,
         in_place,
     ),
