@@ -12,7 +12,7 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
 
     q    (..., L, K)  L queries of K entries
     k    (..., M, K)  M keys; M may differ from L
-    ->   (..., L, M)  softmax(q k^T / sqrt(K)); each query's weights sum to 1
+    ->   (..., L, M)  softmax(q k^T / sqrt(K)); a query's weights sum to 1
 
     Source: Vaswani et al. 2017, eq. (1).
 
@@ -32,7 +32,7 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
     q    (..., L, K)  L queries of K entries
     k    (..., M, K)  M keys
-    v    (..., M, W)  one value of W entries for each key; W may differ from K
+    v    (..., M, W)  a value of W entries for each key; W need not be K
     ->   (..., L, W)  softmax(q k^T / sqrt(K)) v
 
     Source: Vaswani et al. 2017, eq. (1).

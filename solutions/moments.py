@@ -9,7 +9,7 @@ def product_moments(
     d_k            number of entries of q and of k
     mean_q, var_q  mean and variance of every entry of q
     mean_k, var_k  mean and variance of every entry of k
-    ->             (mean, variance) of q . k = q_1 k_1 + ... + q_{d_k} k_{d_k}
+    ->             (mean, variance) of q . k, the sum of all q_i k_i
 
     All 2 d_k entries are independent of each other.
     Source: Vaswani et al. 2017, footnote 4, for mean 0 and variance 1.

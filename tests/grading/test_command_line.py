@@ -195,6 +195,7 @@ def test_check_gives_exactly_the_record(tmp_path: Path) -> None:
     assert (record["chapter"], record["score"], record["max_score"]) == (CHAPTER, 18, 20)
     assert record["sandbox"] == "none"
     for one in record["exercises"]:
-        assert set(one) == {"id", "verdict", "score", "max_score", "diagnosis", "cases"}
+        named = {"id", "verdict", "score", "max_score", "diagnosis", "cases"}
+        assert set(one) == {*named, "printed"}
         assert all({"behaviour", "passed", "message"} <= set(case) for case in one["cases"])
     assert "Likely cause: You count a multiplication" in record["exercises"][-1]["diagnosis"]

@@ -5,7 +5,8 @@ SIDE = {"keepdim": True}
 
 # %%
 def log_weights(x, dim):
-    return x - torch.logsumexp(x, dim, **SIDE)
+    top = x.amax(dim, **SIDE)
+    return x - top - (x - top).exp().sum(dim, **SIDE).log()
 
 # %%
 def product_moments(d_k, mean_q, var_q, mean_k, var_k):
