@@ -113,6 +113,7 @@ def _valid(record: Any, exercise: Exercise) -> Report | None:
             max_score=float(record["max_score"]),
             diagnosis=str(record["diagnosis"]),
             findings=tuple(_finding(case) for case in record["cases"]),
+            printed=str(record.get("printed", "")),
         )
     except (KeyError, TypeError, ValueError):
         return None

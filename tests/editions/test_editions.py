@@ -28,7 +28,7 @@ BOOK = ROOT / "book"
 CHAPTERS = chapter_names(BOOK)
 REPOSITORY = ("https://example.org/course", "main")
 LEFTOVERS = re.compile(r"^(:{3,}|`{3,}\{)|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
-LONGEST_LINE, LONGEST_BOX_LINE = 80, 75
+LONGEST_LINE, LONGEST_BOX_LINE = 80, 79
 
 
 def text_of(chapter: str) -> str:
