@@ -3,6 +3,9 @@
 The cache of executed notebooks knows a notebook by its cells alone. A cell such as
 `from solutions.softmax import softmax` stays the same when `softmax` changes, and the old
 outputs would stay on the page. So each state of the code gets a cache of its own.
+
+And a page is written again when a style sheet or an extension of ours has changed: Sphinx copies
+no style sheet when it finds no page to write.
 """
 
 import hashlib
@@ -14,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 CODE = ("solutions", "autograder", "book/figures")
+LOOK = ("book/_static", "book/_ext")
 LIBRARIES = ("torch", "numpy", "matplotlib")
 
 
@@ -39,7 +43,20 @@ def choose_cache(app: Sphinx, config: Config) -> None:
     config.nb_execution_cache_path = str(cache)  # a new value makes Sphinx read all pages again
 
 
+def look_state(root: Path) -> str:
+    """Name for the state of what pages are dressed with."""
+    parts = [(root / part).rglob("*") for part in LOOK]
+    return digest((f for part in parts for f in part if f.suffix in (".py", ".css", ".svg")), root)
+
+
+def note_look(app: Sphinx, config: Config) -> None:
+    """Let Sphinx compare the present look with that of the last build."""
+    config.course_look = look_state(Path(app.srcdir))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this once."""
+    app.add_config_value("course_look", "", "html")  # a new value: all pages are written again
     app.connect("config-inited", choose_cache)
+    app.connect("config-inited", note_look)
     return {"parallel_read_safe": True}

@@ -164,3 +164,14 @@ def luminance(colour):
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_changed_style_sheet_is_a_new_look(tmp_path):
+    for part in freshness.LOOK:
+        (tmp_path / part).mkdir(parents=True)
+    sheet = tmp_path / "book" / "_static" / "course.css"
+    sheet.write_text("a {}")
+    before = freshness.look_state(tmp_path)
+    assert freshness.look_state(tmp_path) == before
+    sheet.write_text("b {}")
+    assert freshness.look_state(tmp_path) != before

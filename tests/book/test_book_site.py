@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from booksite import ROOT, chapters, in_repository, toc
 
+from autograder.editions.plain import equation_numbers
+
 pytestmark = pytest.mark.slow
 
 EXTERNAL = re.compile(r"(?:https?:)?//")
@@ -175,3 +177,14 @@ def test_no_path_of_this_machine_is_in_the_site(html):
     places = {f"{place}/" for place in (ROOT, Path.home(), html.parent) if place != Path("/")}
     found = [f"{name}: {place}" for name, text in texts(html) for place in places if place in text]
     assert not found
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_equations_have_the_numbers_of_the_notebook(chapter, pages):
+    text = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    shown = {
+        box["id"].removeprefix("equation-"): int(box.select_one(".eqno").text.strip("()¶# "))
+        for box in pages[f"book/{chapter}.html"].select("div.math[id^=equation-]")
+    }
+    assert shown
+    assert shown == equation_numbers(text)
