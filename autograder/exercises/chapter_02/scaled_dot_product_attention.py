@@ -5,6 +5,7 @@ Out of scope: masks (chapter 03), dropout (chapter 12).
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -12,8 +13,9 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_02 import CHAPTER
+from autograder.exercises.chapter_02 import attention_weights as wrong
 from autograder.inputs import described, normal, sizes
-from autograder.spec import Case, Exercise, Trial
+from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.wire import call, gradient
 from solutions.attention import attention_weights, scaled_dot_product_attention
 from solutions.softmax import softmax
@@ -107,22 +109,49 @@ CASES = (
 )
 
 
+# Wrong weights, averaged over the values: the hint is the same.
+OF_THE_WEIGHTS = (
+    wrong.no_scale,
+    wrong.divided_by_width,
+    wrong.root_of_keys,
+    wrong.root_of_queries,
+    wrong.scale_of_64,
+    wrong.precedence,
+    wrong.multiplied,
+    wrong.fourth_root,
+    wrong.scaled_afterwards,
+    wrong.over_queries,
+    wrong.over_axis_one,
+    wrong.over_axis_two,
+    wrong.over_batch,
+    wrong.over_everything,
+    wrong.no_softmax,
+    wrong.sum_normalised,
+    wrong.unstable,
+    wrong.shifted_globally,
+    wrong.softmax_twice,
+    wrong.opposite,
+    wrong.cosine,
+    wrong.negative_distance,
+    wrong.causal,
+    wrong.reshaped,
+    wrong.times_key_unchanged,
+    wrong.transposed_one_two,
+    wrong.transposed_by_t,
+    wrong.in_place,
+)
+
+
+def _with_values(mistake: Implementation) -> Implementation:
+    def answer(q: Tensor, k: Tensor, v: Tensor) -> Any:
+        return mistake(q, k) @ v
+
+    answer.__name__, answer.__doc__ = mistake.__name__, mistake.__doc__
+    return answer
+
+
 def _scores(q: Tensor, k: Tensor) -> Tensor:
     return q @ k.transpose(-2, -1)
-
-
-def no_scale(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are not scaled: their variance is K. By what do you divide to bring it back to
-    1?
-    """
-    return softmax(_scores(q, k)) @ v
-
-
-def divided_by_width(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are divided by K, the variance. To bring a variance of K back to 1, divide by the
-    standard deviation.
-    """
-    return softmax(_scores(q, k) / q.shape[-1]) @ v
 
 
 def root_of_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -130,30 +159,6 @@ def root_of_values(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     whose width counts?
     """
     return softmax(_scores(q, k) / math.sqrt(v.shape[-1])) @ v
-
-
-def root_of_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scale is the root of the number of keys. The variance of a score is the number of terms
-    that it adds up: how many is that?
-    """
-    return softmax(_scores(q, k) / math.sqrt(k.shape[-2])) @ v
-
-
-def root_of_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scale is the root of the number of queries: the size was read from the wrong axis of
-    q.
-    """
-    return softmax(_scores(q, k) / math.sqrt(q.shape[-2])) @ v
-
-
-def scale_of_64(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are divided by 8 whatever K is. That is right for keys of 64 entries only."""
-    return softmax(_scores(q, k) / 8) @ v
-
-
-def precedence(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """`K ** 1/2` is (K ** 1) / 2: the power is taken first. Write `K ** 0.5` or `math.sqrt(K)`."""
-    return softmax(_scores(q, k) / (q.shape[-1] / 2)) @ v
 
 
 def on_the_cpu(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -173,47 +178,9 @@ def elementwise_product(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention_weights(q, k) * v
 
 
-def multiplied(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are multiplied by sqrt(K), which spreads them further. They should come closer."""
-    return softmax(_scores(q, k) * math.sqrt(q.shape[-1])) @ v
-
-
 def scaled_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """The scores are scaled as they should be, and the answers are scaled once more."""
     return scaled_dot_product_attention(q, k, v) / math.sqrt(q.shape[-1])
-
-
-def scaled_afterwards(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scale is applied after the softmax. Then it only shrinks the answers; the softmax has
-    already seen scores that spread too far.
-    """
-    return softmax(_scores(q, k)) / math.sqrt(q.shape[-1]) @ v
-
-
-def over_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Your weights are a softmax over the query axis: for each key they sum to 1 over the queries.
-    Each query should share out 1 over the keys, along the last axis.
-    """
-    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=-2) @ v
-
-
-def over_axis_one(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The softmax runs along axis 1, which is the axis of the keys only if there is no batch.
-    Count from the end: the keys are on axis -1.
-    """
-    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=1) @ v
-
-
-def over_axis_two(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The softmax runs along axis 2, which is the axis of the keys only if there is exactly one
-    batch axis. Count from the end.
-    """
-    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=2) @ v
-
-
-def over_batch(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The softmax runs along the first axis, so examples of one batch compete with each other."""
-    return softmax(_scores(q, k) / math.sqrt(q.shape[-1]), dim=0) @ v
 
 
 def hard(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -224,11 +191,6 @@ def hard(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def mean_pooling(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Every query gets the plain mean of the values, whatever q and k are."""
     return v.mean(-2, keepdim=True).expand(*q.shape[:-1], v.shape[-1])
-
-
-def no_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The values are weighted by the scores themselves. Softmax makes weights out of scores."""
-    return _scores(q, k) / math.sqrt(q.shape[-1]) @ v
 
 
 def sum_of_exponentials(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -277,67 +239,6 @@ def weights_transposed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     query.
     """
     return attention_weights(q, k).transpose(-2, -1) @ v
-
-
-def unstable(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are exponentiated as they are, and exp(1000) is infinite in float32. Use a softmax
-    that is safe for large scores.
-    """
-    weights = (_scores(q, k) / math.sqrt(q.shape[-1])).exp()
-    return weights / weights.sum(-1, keepdim=True) @ v
-
-
-def shifted_globally(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The largest score of the whole tensor is taken from every row, so that rows far below it lose
-    all their weight. Each row needs its own maximum.
-    """
-    scores = _scores(q, k) / math.sqrt(q.shape[-1])
-    weights = (scores - scores.max()).exp()
-    return weights / weights.sum(-1, keepdim=True) @ v
-
-
-def softmax_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Softmax is applied twice, which flattens the weights."""
-    return softmax(attention_weights(q, k)) @ v
-
-
-def opposite(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The worst match gets the largest weight: a sign is wrong."""
-    return scaled_dot_product_attention(-q, k, v)
-
-
-def cosine(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The scores are cosines: the lengths of q and k are divided out. Here they count; the only
-    scale is the root of K.
-    """
-    return softmax(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)) @ v
-
-
-def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Later keys are hidden from earlier queries. Masks come in the next chapter; here every query
-    sees every key.
-    """
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-
-def transposed_one_two(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """`transpose(1, 2)` fits exactly one batch axis. Count the two axes from the end, and any
-    number of batch axes will do.
-    """
-    return softmax(q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])) @ v
-
-
-def transposed_by_t(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """`k.T`, `k.t()` and `transpose(0, 1)` swap the batch axis too, or the wrong ones. Which two
-    axes of k must change places, counted from the end?
-    """
-    return softmax(q @ k.transpose(0, 1) / math.sqrt(q.shape[-1])) @ v
-
-
-def in_place(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """An operation writes into the caller's q, k or v (`/=`, `mul_`). Make a new tensor instead."""
-    q.data /= math.sqrt(q.shape[-1])
-    return softmax(_scores(q, k)) @ v
 
 
 def own_buffer(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -435,26 +336,14 @@ EXERCISE = Exercise(
     ),
     cases=CASES,
     mistakes=(
-        no_scale,
-        divided_by_width,
+        *(_with_values(mistake) for mistake in OF_THE_WEIGHTS),
         root_of_values,
-        root_of_keys,
-        root_of_queries,
-        scale_of_64,
-        precedence,
         on_the_cpu,
         value_transposed,
         elementwise_product,
-        multiplied,
         scaled_twice,
-        scaled_afterwards,
-        over_queries,
-        over_axis_one,
-        over_axis_two,
-        over_batch,
         hard,
         mean_pooling,
-        no_softmax,
         sum_of_exponentials,
         divided_by_number,
         weights_alone,
@@ -464,15 +353,6 @@ EXERCISE = Exercise(
         queries_for_keys,
         roles_swapped,
         weights_transposed,
-        unstable,
-        shifted_globally,
-        softmax_twice,
-        opposite,
-        cosine,
-        causal,
-        transposed_one_two,
-        transposed_by_t,
-        in_place,
         own_buffer,
         always_float32,
         cut_from_autograd,
