@@ -14,10 +14,9 @@ SAMPLE := $(wildcard tests/sample_class.py tests/submissions/*/*)
 .PHONY: all env notebooks book sample test serve clean
 
 all: notebooks book sample
-	@$(PY) -c "print(open('_build/sample/graded/summary.txt', encoding='utf-8').read())"
 	@echo "Notebooks     notebooks/           open one in Jupyter: $(PY) -m jupyter lab notebooks"
 	@echo "Web book      _build/html/         open _build/html/index.html in a browser, or: make serve"
-	@echo "Sample class  _build/sample/graded/ grades.csv, results.json and feedback/ for each student"
+	@echo "Sample class  _build/sample/graded/ summary.txt, grades.csv, results.json, feedback/"
 
 env: .venv/.ready
 notebooks: _build/.notebooks

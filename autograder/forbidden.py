@@ -52,6 +52,12 @@ def use_in(answer: Callable[..., Any], forbidden: Sequence[str]) -> tuple[str, i
     return None
 
 
+def names_used(answer: Callable[..., Any]) -> set[str]:
+    """Name what the code of an answer, and of its own helpers, looks up."""
+    functions = [one for thing in _reachable(answer) for one in _functions(thing)]
+    return {name for one in functions for code in _codes(one.__code__) for name in code.co_names}
+
+
 def innermost(answer: Any) -> Any:
     """Return the function inside partials, and the class of an object that is called."""
     while isinstance(answer, partial):

@@ -127,10 +127,13 @@ def _report(exercise: Exercise, seen: list[Observation], findings: list[Finding]
 
 
 def _partial(exercise: Exercise, findings: list[Finding]) -> float:
-    """Points by weight, to a tenth; what is not all right never rounds up to full marks."""
+    """Points by weight, to a quarter, which adds up without rounding in every spreadsheet.
+
+    What is not all right never rounds up to full marks.
+    """
     total = sum(case.weight for case in exercise.cases)
     won = sum(c.weight for c, f in zip(exercise.cases, findings, strict=True) if f.passed)
-    return min(round(exercise.points * won / total, 1), exercise.points - 0.1)
+    return min(round(4 * exercise.points * won / total) / 4, exercise.points - 0.25)
 
 
 def _printed(seen: list[Observation]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograder.celltext import syntax_error
+from autograder.celltext import bound_names, syntax_error
 from autograder.score import MIME
 from autograder.spec import Exercise
 from autograder.verdict import Finding, Report, Verdict
@@ -63,11 +63,18 @@ def _ending(
     if any(name in TIMEOUT_NAMES for name in names):
         text = "The cell of this exercise took too long and was stopped."
         return Verdict.TIME, text
-    if answer is None or not answer.strip():
-        return Verdict.NOT_ANSWERED, f"No answer of `{exercise.id}` was found."
+    if answer is None or exercise.id not in bound_names(answer):
+        return Verdict.NOT_ANSWERED, _not_found(exercise, answer)
     if errors:
         return Verdict.EXCEPTION, _described(errors[0])
     return Verdict.EXCEPTION, _said(check) or "The check of this exercise showed no result."
+
+
+def _not_found(exercise: Exercise, answer: str | None) -> str:
+    names = [f"`{name}`" for name in sorted(bound_names(answer or ""))]
+    if not names:
+        return f"No answer of `{exercise.id}` was found."
+    return f"`{exercise.id}` is not defined; its cell defines {', '.join(names)}."
 
 
 def _described(error: Mapping[str, Any]) -> str:

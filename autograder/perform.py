@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -230,7 +229,7 @@ def _told(error: BaseException, target: Callable[..., Any]) -> Fault:
 
 
 def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
-    kind = _kind(error)
+    kind = _kind(error, target)
     fixed = {
         FaultKind.NOT_WRITTEN: "not written yet",
         FaultKind.NO_GRADIENT: "the result is cut off from its inputs: no gradient flows back",
@@ -239,13 +238,15 @@ def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
     }
     if kind in fixed:
         return Fault(kind, fixed[kind])
-    return Fault(kind, _described(error), _place(error, target))
+    called = _stub_called(error, target) if _is_stub(error, str(error)) else ""
+    message = f"it calls `{called}`, which is not written yet" if called else _described(error)
+    return Fault(kind, message, _place(error, target))
 
 
-def _kind(error: BaseException) -> FaultKind:
+def _kind(error: BaseException, target: Callable[..., Any]) -> FaultKind:
     text = str(error)
     table = [
-        (_is_stub(error, text), FaultKind.NOT_WRITTEN),
+        (_is_stub(error, text) and not _stub_called(error, target), FaultKind.NOT_WRITTEN),
         (isinstance(error, _NoGradientError), FaultKind.NO_GRADIENT),
         (isinstance(error, WrongDeviceError), FaultKind.DEVICE),
         (isinstance(error, OutOfTime), FaultKind.TIME),
@@ -270,23 +271,27 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
+def _stub_called(error: BaseException, target: Callable[..., Any]) -> str:
+    """Name the function that raised, if it is another one than the answer or its methods."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    raised_by = frames[-1].f_code.co_qualname
+    own = str(getattr(target, "__qualname__", raised_by))
+    return "" if raised_by == own or raised_by.startswith(f"{own}.") else frames[-1].f_code.co_name
+
+
 def _place(error: BaseException, target: Callable[..., Any]) -> str:
-    """Say which of the answer's own lines failed."""
-    own = _source_file(target)
-    frames = [(f, n) for f, n in traceback.walk_tb(error.__traceback__) if _file(f) == own]
+    """Say which line failed: the deepest one of the notebook or file that the answer is from."""
+    own = _globals(target)
+    frames = [(f, n) for f, n in traceback.walk_tb(error.__traceback__) if f.f_globals is own]
     if not frames:
         return ""
     frame, number = frames[-1]
-    line = linecache.getline(_file(frame), number, frame.f_globals).strip()
+    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
     return f", in the line `{line}`" if line else ""
 
 
-def _file(frame: FrameType) -> str:
-    return frame.f_code.co_filename
-
-
-def _source_file(target: Callable[..., Any]) -> str | None:
-    code = getattr(inspect.unwrap(target), "__code__", None)
-    if code is None:
-        code = getattr(getattr(target, "__init__", None), "__code__", None)
-    return code.co_filename if code else None
+def _globals(target: Any) -> dict[str, Any] | None:
+    function = inspect.unwrap(target)
+    if not hasattr(function, "__globals__"):
+        function = getattr(function, "__init__", None)
+    return getattr(function, "__globals__", None)

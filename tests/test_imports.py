@@ -49,6 +49,7 @@ ALLOWED = {
         "autograder.wire",
         "solutions.*",
         "{chapter}",
+        "{chapter}.*",
     ),
     "autograder.catalogue": ("autograder.exercises", "autograder.spec"),
     "autograder.score": ("autograder.report.html", "autograder.report.text", "autograder.verdict"),
@@ -59,8 +60,10 @@ ALLOWED = {
         "autograder.perform",
         "autograder.score",
         "autograder.spec",
+        "autograder.standins",
         "autograder.verdict",
     ),
+    "autograder.standins": ("autograder.catalogue", "autograder.forbidden", "autograder.spec"),
     # the student's side of the wall: "tests never meet student code" is this line
     "autograder.runner*": ("autograder.runner*", "autograder.wire", "autograder.perform"),
     # chapter -> book page, notebooks

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
 from autograder.verdict import Finding, Report
 
-LEFT = "style='text-align:left'"
+LEFT = "style='text-align:left; padding:0.2em 0.8em; vertical-align:top'"
 
 
 def as_html(report: Report) -> str:
     """Write the likely cause, a table with a row for each behaviour, and what the code printed."""
-    rows = "".join(_row(finding) for finding in report.findings)
+    rows = "".join(_row(finding, before) for before, finding in _with_previous(report))
     head = f"<tr><th>holds?</th><th {LEFT}>behaviour</th><th {LEFT}>what was seen</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
     points = f"{report.score:g} of {report.max_score:g} points"
@@ -21,13 +22,22 @@ def as_html(report: Report) -> str:
     return f"<p><b>{escape(report.exercise)}</b>: {points}</p>{cause}{table}{printed}"
 
 
-def _row(finding: Finding) -> str:
+def _with_previous(report: Report) -> Iterator[tuple[str, Finding]]:
+    """Yield each finding with the message of the failure before it."""
+    before = ""
+    for finding in report.findings:
+        yield before, finding
+        before = finding.message or before
+
+
+def _row(finding: Finding, before: str) -> str:
     mark = "&#10003;&nbsp;yes" if finding.passed else "&#10007;&nbsp;no"
-    detail = escape(finding.inputs) if finding.passed else _failed(finding)
+    detail = escape(finding.inputs) if finding.passed else _failed(finding, before)
     behaviour = escape(finding.behaviour)
     return f"<tr><td>{mark}</td><td {LEFT}>{behaviour}</td><td {LEFT}>{detail}</td></tr>"
 
 
-def _failed(finding: Finding) -> str:
+def _failed(finding: Finding, before: str) -> str:
+    message = "the same" if finding.message == before else finding.message
     where = f"<br><small>on {escape(finding.inputs)}</small>" if finding.inputs else ""
-    return f"{escape(finding.message)}{where}"
+    return f"{escape(message)}{where}"

@@ -235,7 +235,7 @@ def test_one_small_fault_does_not_round_up_to_full_marks():
     heavy = replace(exercise("softmax"), points=1, cases=(replace(first, weight=1000.0), *rest))
     report = judge(heavy, partial(perform, lambda x, dim=-1: softmax(x.float(), dim)))
     assert report.verdict == Verdict.WRONG
-    assert report.score == 0.9
+    assert report.score == 0.75
 
 
 def test_an_answer_without_a_name_is_asked_for_one():
@@ -243,6 +243,87 @@ def test_an_answer_without_a_name_is_asked_for_one():
     assert score == 0
     assert "Write it with `def`" in str(score)
     assert check(lambda x, dim=-1: x, "softmax").report.exercise == "softmax"
+
+
+NAMED = "softmax = {}\nfrom autograder import check\nscore = check(softmax)"
+KINDS = {
+    "a lambda": "lambda x, dim=-1: right(x, dim)",
+    "a partial": "functools.partial(right)",
+    "another name": "right",
+}
+
+
+@pytest.mark.parametrize("bound", KINDS.values(), ids=KINDS)
+def test_an_answer_is_known_by_the_name_that_it_is_bound_to(bound):
+    at_hand = {"right": softmax, "functools": functools, "__name__": "__main__"}
+    exec(NAMED.format(bound), at_hand)
+    assert at_hand["score"] == 4
+
+
+CHAIN = """
+import math
+import torch
+
+def softmax(x, dim=-1):
+    {softmax}
+
+def attention_weights(q, k):
+    return softmax(q @ k.mT / math.sqrt(q.shape[-1])){after}
+"""
+
+
+def weights_report(softmax_body, after=""):
+    at_hand = {"__name__": "a_notebook"}
+    exec(CHAIN.format(softmax=softmax_body, after=after), at_hand)
+    before = dict(at_hand)
+    report = check(at_hand["attention_weights"]).report
+    assert at_hand == before, "the student's functions are put back"
+    return report
+
+
+@pytest.mark.parametrize(
+    "broken", ["raise NotImplementedError()", "return x / x.sum(dim, keepdim=True)", "1 / 0"]
+)
+def test_a_right_answer_does_not_pay_for_a_wrong_one_that_it_calls(broken):
+    report = weights_report(broken)
+    assert report.verdict == Verdict.PASS
+    assert report.diagnosis.startswith("Judged with the course's own `softmax`; with yours it gets")
+
+
+def test_a_wrong_answer_pays_for_itself_whatever_it_calls():
+    report = weights_report("return x.softmax(dim)", after=" / 2")
+    assert report.verdict == Verdict.WRONG
+    assert "Judged with" not in report.diagnosis
+
+
+def test_of_two_wrong_answers_each_pays_once():
+    report = weights_report("return x", after=" * 0.5")
+    assert report.verdict == Verdict.WRONG
+    assert report.score < report.max_score
+
+
+def test_a_stub_that_is_called_is_named_as_the_one_that_is_not_written():
+    def helper(x):
+        raise NotImplementedError
+
+    def softmax(x, dim=-1):
+        return helper(x)
+
+    report = check(softmax).report
+    assert report.verdict == Verdict.EXCEPTION
+    assert report.findings[0].message.startswith("it calls `helper`, which is not written yet")
+
+
+def test_the_deepest_line_of_the_students_own_is_quoted():
+    def softmax(x, dim=-1):
+        return weights_of(x)
+
+    report = check(softmax).report
+    assert "in the line `return undefined_name" in report.findings[0].message
+
+
+def weights_of(x):
+    return undefined_name  # noqa: F821 - that is the point
 
 
 def test_the_cause_stands_under_the_first_failure_and_repeats_are_short():

@@ -159,7 +159,7 @@ def test_every_mistake_and_alternative_of_the_file_is_in_use(exercise):
         if [*inspect.signature(thing).parameters] == signature_of_answer
         if not name.startswith("_")
     }
-    assert answers == {f.__name__ for f in (*exercise.mistakes, *exercise.alternatives)}
+    assert answers <= {f.__name__ for f in (*exercise.mistakes, *exercise.alternatives)}
 
 
 @every_exercise

@@ -271,10 +271,17 @@ def transposed_at_the_end(q: Tensor, k: Tensor) -> Tensor:
 
 
 def transposed_by_t(q: Tensor, k: Tensor) -> Tensor:
-    """`k.T`, `k.t()` and `transpose(0, 1)` swap the batch axis too, or the wrong ones. Which two
-    axes of k must change places, counted from the end?
+    """`transpose(0, 1)` swaps the batch axis, or the wrong ones. Which two axes of k must change
+    places, counted from the end?
     """
     return softmax(q @ k.transpose(0, 1) / math.sqrt(q.shape[-1]))
+
+
+def transposed_by_capital_t(q: Tensor, k: Tensor) -> Tensor:
+    """`k.T` and `k.t()` turn all axes round, the batch axes too: they are for matrices alone.
+    Swap the last two alone.
+    """
+    return softmax(q @ k.permute(*reversed(range(k.ndim))) / math.sqrt(q.shape[-1]))
 
 
 def transposed_one_two(q: Tensor, k: Tensor) -> Tensor:
@@ -441,6 +448,7 @@ EXERCISE = Exercise(
         transposed,
         transposed_at_the_end,
         transposed_by_t,
+        transposed_by_capital_t,
         transposed_one_two,
         cosine,
         negative_distance,

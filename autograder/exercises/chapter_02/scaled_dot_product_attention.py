@@ -138,6 +138,7 @@ OF_THE_WEIGHTS = (
     wrong.times_key_unchanged,
     wrong.transposed_one_two,
     wrong.transposed_by_t,
+    wrong.transposed_by_capital_t,
     wrong.in_place,
 )
 
