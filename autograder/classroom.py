@@ -31,8 +31,8 @@ def entries(submitted: Path, chapters: Collection[str]) -> list[Entry]:
     """
     found: list[Entry] = []
     for one in sorted(submitted.iterdir(), key=lambda path: path.name):
-        if one.name.startswith("."):
-            continue
+        if one.name.startswith(".") or one.name == "__MACOSX":
+            continue  # what systems leave behind
         if one.is_symlink() or not one.is_dir():
             found += _loose(one)
         else:
@@ -53,7 +53,7 @@ def _of_student(folder: Path, chapters: Collection[str]) -> list[Entry]:
         return found
     notebooks = _notebooks(folder)
     if not notebooks:
-        return [Entry(folder.name, "", None, ("no notebook was found in the student's folder",))]
+        return [Entry(folder.name, "", None, (_nothing(folder, "the student's folder"),))]
     path, notes = _choice(notebooks, "")
     taken = f"taken from {path.relative_to(folder).as_posix()}, not from a chapter's folder"
     return [Entry(folder.name, "", path, (taken, *notes))]
@@ -62,11 +62,17 @@ def _of_student(folder: Path, chapters: Collection[str]) -> list[Entry]:
 def _in_chapter(student: str, chapter: str, folder: Path) -> Entry:
     notebooks = _notebooks(folder)
     if not notebooks:
-        return Entry(student, chapter, None, (f"no notebook was found in {chapter}/",))
+        return Entry(student, chapter, None, (_nothing(folder, f"{chapter}/"),))
     path, notes = _choice(notebooks, chapter)
     if path.stem != chapter:
         notes = (f"the notebook is called {path.name}, not {chapter}{SUFFIX}", *notes)
     return Entry(student, chapter, path, notes)
+
+
+def _nothing(folder: Path, where: str) -> str:
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    there = f" (there is {', '.join(names[:5])})" if names else ""
+    return f"no notebook was found in {where}{there}"
 
 
 def _notebooks(folder: Path) -> list[Path]:

@@ -10,6 +10,8 @@ from autograder.perform import perform
 from autograder.spec import Case, Exercise, Implementation, Trial, hint_of
 from autograder.wire import Reply
 
+ENOUGH = 5  # wrong replies to compare: more of them take time and seldom change the cause
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -47,7 +49,7 @@ def suspect(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | None
 
 def _closest(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | None:
     """Find the mistake that reproduces most wrong replies, though not all replies."""
-    wrong = [o for o in seen if o.problem]
+    wrong = [o for o in seen if o.problem][:ENOUGH]
     right = [o for o in seen if not o.problem]
     best, best_rank = None, (0, 0)
     for mistake in exercise.mistakes:

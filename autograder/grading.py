@@ -39,6 +39,9 @@ class Autograded:
 class Gradebook(Protocol):
     """Where the marks of a class are kept."""
 
+    def known_as(self, student: str) -> str:
+        """Give the name under which the gradebook keeps a student."""
+
     def autograde(self, student: str, chapter: str, notebook: Any) -> Autograded:
         """Execute and score a normalised notebook."""
 
@@ -73,8 +76,13 @@ def grade_class(
         except Exception as error:  # one submission must not stop the others
             result = _our_fault(entry, chapter, error)
         seconds = time.perf_counter() - started
-        notes = (*entry.notes, *result.notes)
+        notes = (*_renamed(entry.student, gradebook), *entry.notes, *result.notes)
         yield replace(result, student=entry.student, seconds=seconds, notes=notes)
+
+
+def _renamed(student: str, gradebook: Gradebook) -> list[str]:
+    kept = gradebook.known_as(student)
+    return [] if kept == student else [f"called {kept} in grades.csv and feedback/"]
 
 
 def chapter_of(cells: Sequence[RawCell], name: str) -> str:

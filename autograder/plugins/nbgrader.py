@@ -151,6 +151,10 @@ class ClassGradebook:
         settings = CONFIG.format(steps=AUTOGRADE_STEPS, variable=SEED_VARIABLE)
         (self.folder / "nbgrader_config.py").write_text(settings, encoding="utf-8")
 
+    def known_as(self, student: str) -> str:
+        """Give the name of a student's folder and of their row in the gradebook."""
+        return safe_name(student)
+
     def prepare(self, chapter: str) -> None:
         """Make a chapter an assignment: source/, release/ and its rows in the gradebook."""
         if chapter in self.prepared:

@@ -62,3 +62,11 @@ def test_what_programs_leave_behind_is_no_submission(tmp_path: Path) -> None:
     put(tmp_path, "grades.csv")
     put(tmp_path, f"ada/{CHAPTER}/.ipynb_checkpoints/{CHAPTER}-checkpoint.ipynb")
     assert only(tmp_path).path is None
+
+
+def test_a_folder_without_a_notebook_says_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "hw.py").write_text("x = 1", encoding="utf-8")
+    (tmp_path / "__MACOSX").mkdir()
+    (one,) = entries(tmp_path, [])
+    assert one.notes == ("no notebook was found in the student's folder (there is hw.py)",)

@@ -1,6 +1,7 @@
 """Every submission ends in one result, whatever the gradebook or the file does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ class Pretended:
             check.outputs = [{"output_type": "execute_result", "data": data}]
             scores[one.id] = float(one.points)
         return self.change(Autograded(notebook, scores))
+
+    def known_as(self, student: str) -> str:
+        return student.replace(",", "_")
 
     def record_zero(self, student: str, chapter: str) -> None:
         self.zeros.append((student, chapter))
@@ -120,3 +124,10 @@ def test_grading_again_leaves_nothing_old(tmp_path: Path) -> None:
     assert ",0.0,0.0,0.0,20.0" in (out / "grades.csv").read_text()
     assert not list(out.glob("autograded/*/*/*.ipynb")) + list(out.glob("feedback/*/*/*.html"))
     assert (out / "seed.txt").read_text() == seed
+
+
+def test_a_name_that_the_gradebook_changes_is_told(tmp_path: Path, ours: Any) -> None:
+    sample_class.hand_in(SAMPLES / "einsum__pass.py", tmp_path)
+    (only,) = entries(tmp_path, [CHAPTER])
+    (result,) = graded(Pretended(), [replace(only, student="O'Brien, Ann")], ours)
+    assert "called O'Brien_ Ann in grades.csv and feedback/" in result.notes
