@@ -1,1 +1,0 @@
-"""The student's side of the wall."""
