@@ -79,6 +79,7 @@ CORE = (
     "wire", "limits", "verdict", "inputs", "forbidden", "elsewhere", "spec", "perform", "compare",
     "diagnose", "judge", "catalogue",
 )  # fmt: skip
+PLANNED = {"autograder.runner*"}  # the rule stands before the first module
 PROCESSES = {"subprocess", "multiprocessing", "socket", "concurrent", "asyncio", "requests"}
 # Packages of others that a module may import beside the standard library.
 OTHERS = {
@@ -205,7 +206,7 @@ def test_no_module_is_a_drawer_for_everything():
 def test_every_line_of_the_table_is_about_a_module():
     modules = set(sources())
     rows = {p for p in ALLOWED if not any(fnmatchcase(m, p) for m in modules)}
-    assert rows == set()
+    assert rows <= PLANNED
     assert {f"autograder.{name}" for name in CORE} <= modules
 
 
