@@ -77,6 +77,12 @@ def is_stub(node: Definition) -> bool:
     return all(_says_nothing(statement) for statement in node.body)
 
 
+def written(source: str) -> int:
+    """Count the definitions of a cell that have a body."""
+    definitions = [node for node in _top_level(parse(source)) if isinstance(node, Definition)]
+    return sum(not is_stub(node) for node in definitions)
+
+
 def only_stubs(source: str) -> bool:
     """Whether a cell holds definitions without bodies and nothing else."""
     tree = parse(source)

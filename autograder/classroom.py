@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.celltext import written
+from autograder.untrusted import Unreadable, read_file
+
 SUFFIX = ".ipynb"
 
 
@@ -81,8 +84,17 @@ def _notebooks(folder: Path) -> list[Path]:
 
 
 def _choice(notebooks: list[Path], chapter: str) -> tuple[Path, tuple[str, ...]]:
-    """Take the notebook of the right name, else the first; name the others."""
-    chosen = next((path for path in notebooks if path.stem == chapter), notebooks[0])
+    """Take the notebook of the right name, else the one with most written; name the others."""
+    right = [path for path in notebooks if path.stem == chapter]
+    chosen = right[0] if right else max(notebooks, key=_written)
     others = [path.name for path in notebooks if path != chosen]
     note = f"also there and not graded: {', '.join(others)}"
     return chosen, (note,) if others else ()
+
+
+def _written(path: Path) -> int:
+    try:
+        cells = read_file(path)
+    except Unreadable:
+        return -1
+    return sum(written(cell.source) for cell in cells if cell.kind == "code")

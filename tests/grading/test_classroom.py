@@ -1,5 +1,6 @@
 """Submissions are found wherever students put them."""
 
+import json
 from pathlib import Path
 
 from autograder.classroom import Entry, entries
@@ -70,3 +71,16 @@ def test_a_folder_without_a_notebook_says_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "__MACOSX").mkdir()
     (one,) = entries(tmp_path, [])
     assert one.notes == ("no notebook was found in the student's folder (there is hw.py)",)
+
+
+def test_of_two_badly_named_notebooks_the_one_with_answers_is_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "ann"
+    folder.mkdir()
+    stub, answer = "raise NotImplementedError()", "return x"
+    for name, body in (("Untitled", stub), ("hw2", answer), ("broken", None)):
+        cell = {"cell_type": "code", "source": f"def softmax(x):\n    {body}"}
+        text = json.dumps({"cells": [cell], "nbformat": 4}) if body else "{"
+        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
+    (one,) = entries(tmp_path, [])
+    assert one.path == folder / "hw2.ipynb"
+    assert "also there and not graded: Untitled.ipynb, broken.ipynb" in one.notes
