@@ -21,6 +21,7 @@ TOLERANCE = {
     torch.bfloat16: 3e-2,
 }
 NUMBER_TOLERANCE = 1e-5
+SMALLEST_GAP = 1e-12  # where all expected values are 0
 
 
 def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
@@ -35,6 +36,16 @@ def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None)
     if len(reply.values) != len(expected.values):
         return f"{len(reply.values)} results where {len(expected.values)} were expected"
     return None
+
+
+def zeros_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine what came back; where 0 is expected, nothing but 0 will do."""
+    problem = values(trial, reply, expected, tolerance)
+    if problem:
+        return problem
+    got, want = reply.values[0], expected.values[0]
+    wrong = int(((want == 0) & (got != 0)).sum())
+    return f"{wrong} of {want.numel()} values should be exactly 0 and are not" if wrong else None
 
 
 def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
@@ -122,7 +133,7 @@ def _tensor_difference(
 
 
 def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str | None:
-    scale = _largest(want) * (tolerance or TOLERANCE.get(want.dtype, 0.0))
+    scale = max(_largest(want) * _allowed(want.dtype, tolerance), SMALLEST_GAP)
     gap = (_wide(got) - _wide(want)).abs()
     same = (gap <= scale) | (got == want) | (got.isnan() & want.isnan())
     if bool(same.all()):
@@ -135,6 +146,12 @@ def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str
     where = [int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)] if gap.ndim else []
     place = f", most at {where}" if where else ""
     return f"{int((~same).sum())} of {got.numel()} values differ{place}, by {float(gap.max()):.2g}"
+
+
+def _allowed(dtype: torch.dtype, tolerance: float | None) -> float:
+    """A case's own tolerance is for the coarser dtypes; float64 has no need of it."""
+    usual = TOLERANCE.get(dtype, 0.0)
+    return usual if dtype == torch.float64 else tolerance or usual
 
 
 def _wide(values: Tensor) -> Tensor:

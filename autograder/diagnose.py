@@ -54,8 +54,8 @@ def _closest(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | Non
     best, best_rank = None, (0, 0)
     for mistake in exercise.mistakes:
         same = [o for o in wrong if _agree(mistake, o) or _same_wrong_values(exercise, mistake, o)]
-        if all(o.reply.fault for o in same):
-            continue
+        if len(same) < min(2, len(wrong)) or all(o.reply.fault for o in same):
+            continue  # one coincidence is no cause
         rank = (len(same), sum(_agree(mistake, o) for o in right))
         if rank > best_rank:
             best, best_rank = Suspicion(mistake, certain=False), rank

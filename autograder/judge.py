@@ -35,7 +35,7 @@ def judge(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str 
     device  where the tensors of the requests live
     """
     try:
-        with _one_thread():
+        with _one_thread(), _own_defaults():
             return _judged(exercise, ask, seed, device)
     except Exception as error:  # a fault of ours must be reported as ours
         text = f"The grader itself failed ({type(error).__name__}: {error}). Tell your instructor."
@@ -51,6 +51,18 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _own_defaults() -> Iterator[None]:
+    """Judge under torch's usual defaults, whatever the notebook has set for itself."""
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"), torch.inference_mode(False), torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def _judged(exercise: Exercise, ask: Ask, seed: str, device: str) -> Report:

@@ -210,6 +210,7 @@ def _fixed_settings() -> Iterator[None]:
     """Run under one seed, with gradients, and undo what the code sets for the whole process."""
     # Not torch.manual_seed: where CUDA is not set up it stores a stack trace at every call.
     before, dtype = torch.get_rng_state(), torch.get_default_dtype()
+    device = torch.get_default_device()
     torch.default_generator.manual_seed(0)
     try:
         with torch.enable_grad():
@@ -217,6 +218,8 @@ def _fixed_settings() -> Iterator[None]:
     finally:
         torch.set_rng_state(before)
         torch.set_default_dtype(dtype)
+        if torch.get_default_device() != device:
+            torch.set_default_device(device)
 
 
 def _told(error: BaseException, target: Callable[..., Any]) -> Fault:

@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -333,3 +334,54 @@ def test_the_cause_stands_under_the_first_failure_and_repeats_are_short():
     assert lines.index("Likely cause: this.") < lines.index("no   behaviour 2")
     assert lines.count("it broke") == 1
     assert "the same" in lines
+
+
+@contextmanager
+def default_device(name):
+    torch.set_default_device(name)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextmanager
+def default_dtype(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+SETTINGS = {
+    "another default device": lambda: default_device("meta"),
+    "another default dtype": lambda: default_dtype(torch.float64),
+    "half as default": lambda: default_dtype(torch.bfloat16),
+    "inference mode": torch.inference_mode,
+    "no gradients": torch.no_grad,
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("spec", exercises().values(), ids=lambda one: one.id)
+def test_what_a_notebook_sets_for_itself_does_not_reach_the_judge(setting, spec):
+    with setting():
+        report = judge(spec, partial(perform, spec.solution))
+    assert report.verdict == Verdict.PASS, report.diagnosis
+
+
+def test_a_default_device_that_an_answer_sets_does_not_outlive_it():
+    def sets(x, dim=-1):
+        torch.set_default_device("meta")
+        return softmax(x, dim)
+
+    check(sets, "softmax")
+    assert torch.zeros(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize("almost", [1e-7, 1e-12])
+def test_a_score_of_minus_infinity_gets_exactly_zero(almost):
+    score = check(lambda x, dim=-1: softmax(x, dim) + almost, "softmax")
+    failed = [one.behaviour for one in score.report.findings if not one.passed]
+    assert failed == ["a score of -inf gets weight 0"]

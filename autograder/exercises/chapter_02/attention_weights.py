@@ -53,8 +53,9 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
 
 
 def one_query(rng: Generator) -> Iterator[Trial]:
-    of = {**sizes(rng, "B M K"), "L": 1}
-    yield _trial(normal(rng, "B L K", of), normal(rng, "B M K", of), of)
+    for single in "LMB":
+        of = {**sizes(rng, "B L M K"), single: 1}
+        yield _trial(normal(rng, "B L K", of), normal(rng, "B M K", of), of)
 
 
 def square(rng: Generator) -> Iterator[Trial]:
@@ -62,25 +63,37 @@ def square(rng: Generator) -> Iterator[Trial]:
     of["M"] = of["L"]
     q, k = normal(rng, "B L K", of), normal(rng, "B M K", of)
     yield Trial(call(q, k), _words("B", of), {k_: v for k_, v in of.items() if k_ != "M"}, "B L L")
+    of = sizes(rng, "B L M")
+    of["K"] = of["M"]
+    q, k = normal(rng, "B L K", of), normal(rng, "B K M", of).mT  # k is not contiguous
+    yield _trial(q, k, of)
 
 
 def far_apart(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B L M K")
     q, k = torch.zeros(of["B"], of["L"], of["K"]), torch.zeros(of["B"], of["M"], of["K"])
-    q[..., 0] = 100.0 * torch.arange(of["L"])
-    k[..., 0] = 20.0 * torch.rand(of["B"], of["M"], generator=rng).argsort(-1)
-    yield _trial(q, k, of, note=", scores from 0 to thousands")
+    signs = 1 - 2 * (torch.arange(of["L"]) % 2)  # rows of large and of very negative scores
+    q[..., 0] = signs * (100.0 * torch.arange(of["L"]) + 500.0 * torch.arange(of["B"])[:, None])
+    k[..., 0] = 20.0 + 20.0 * torch.rand(of["B"], of["M"], generator=rng).argsort(-1)
+    yield _trial(q, k, of, note=", scores of thousands")
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B L M K")
     q, k, out = (normal(rng, axes, of) for axes in ("B L K", "B M K", "B L M"))
     yield Trial(gradient(out, q, k), _words("B", of), of)
+    two = [tensor.unsqueeze(1) for tensor in (out, q, k)]
+    yield Trial(gradient(*two), f"{_words('B', of)}, a second batch axis", of)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
         yield _drawn(rng, dtype=dtype)
+
+
+def all_kinds(rng: Generator) -> Iterator[Trial]:
+    yield from one_batch(rng)
+    yield from dtypes(rng)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -94,12 +107,12 @@ CASES = (
     Case("each query's weights over the keys sum to 1", one_batch, values, weight=2),
     Case("the scale is that of the key's width", wide_keys, values),
     Case("works with no batch axis and with several", other_ranks, values),
-    Case("works with as many queries as keys", square, values),
-    Case("works with a single query", one_query, values),
+    Case("works where sizes happen to be equal", square, values),
+    Case("works with a single query, key or example", one_query, values),
     Case("scores in the thousands stay finite", far_apart, values),
     Case("the gradient reaches q and k", gradients, values),
     Case("the dtype of q and k is kept", dtypes, values, tolerance=6e-2),
-    Case("q and k themselves are not changed", one_batch, inputs_kept),
+    Case("q and k themselves are not changed", all_kinds, inputs_kept, tolerance=6e-2),
     Case("works on whatever device q and k are on", devices, values),
 )
 
@@ -411,7 +424,8 @@ EXERCISE = Exercise(
     conventions=(
         "Queries are rows and keys are columns: the result is (..., L, M), L queries by M keys.",
         "Any number of batch axes may stand in front, also none; they are the same for q and k.",
-        "The result has the dtype and device of q; q and k themselves are not changed.",
+        "The result has the dtype and device of q; q and k themselves are not changed, and "
+        "gradients flow back to both.",
     ),
     hints=(
         "A matrix product adds up over the last axis of its left side and the axis before the last "

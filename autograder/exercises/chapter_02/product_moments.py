@@ -37,6 +37,7 @@ def _variances(rng: Generator) -> tuple[float, float]:
 
 def standard(rng: Generator) -> Iterator[Trial]:
     yield _trial(integer(rng, 5, 99), 0.0, 1.0, 0.0, 1.0)
+    yield _trial(integer(rng, 1000, 5000), 0.0, 1.0, 0.0, 1.0)
 
 
 def other_variances(rng: Generator) -> Iterator[Trial]:
@@ -54,11 +55,14 @@ def everything(rng: Generator) -> Iterator[Trial]:
     (mean_q, mean_k), (var_q, var_k) = _means(rng), _variances(rng)
     yield _trial(integer(rng, 5, 99), mean_q, var_q, mean_k, var_k)
     yield _trial(integer(rng, 5, 99), mean_k, var_k, mean_q, var_q)
+    yield _trial(integer(rng, 5, 99), -mean_q, var_q, mean_k, var_k)
+    yield _trial(integer(rng, 5, 99), 2, 1, 1, 3)
 
 
-def constant_query(rng: Generator) -> Iterator[Trial]:
-    (mean_q, mean_k), (_, var_k) = _means(rng), _variances(rng)
+def one_constant(rng: Generator) -> Iterator[Trial]:
+    (mean_q, mean_k), (var_q, var_k) = _means(rng), _variances(rng)
     yield _trial(integer(rng, 5, 99), mean_q, 0.0, mean_k, var_k)
+    yield _trial(integer(rng, 5, 99), mean_q, var_q, mean_k, 0.0)
 
 
 def one_entry(rng: Generator) -> Iterator[Trial]:
@@ -71,7 +75,7 @@ CASES = (
     Case("mean 0 and other variances", other_variances, values),
     Case("one of the two means is not 0", other_means, values),
     Case("all means and variances at once", everything, values, weight=2),
-    Case("a query that never varies", constant_query, values),
+    Case("a query, or a key, that never varies", one_constant, values),
     Case("vectors of a single entry", one_entry, values),
 )
 

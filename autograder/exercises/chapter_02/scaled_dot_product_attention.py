@@ -56,8 +56,9 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
 
 
 def one_query(rng: Generator) -> Iterator[Trial]:
-    of = {**sizes(rng, "B M K W"), "L": 1}
-    yield _trial([normal(rng, f"B {e}", of) for e in ENDINGS.values()], of)
+    for single in "LMBW":
+        of = {**sizes(rng, "B L M K W"), single: 1}
+        yield _trial([normal(rng, f"B {e}", of) for e in ENDINGS.values()], of)
 
 
 def self_attention(rng: Generator) -> Iterator[Trial]:
@@ -67,14 +68,19 @@ def self_attention(rng: Generator) -> Iterator[Trial]:
     words = f"q, k and v (B, L, K) = ({of['B']}, {of['L']}, {of['K']})"
     named = {letter: of[letter] for letter in "BLK"}
     yield Trial(call(q, k, v), words, named, "B L K")
+    of = sizes(rng, "B L M")
+    of |= {"K": of["M"], "W": of["M"]}
+    tensors = [normal(rng, f"B {ending[::-1]}", of).mT for ending in ENDINGS.values()]
+    yield _trial(tensors, of)  # not contiguous
 
 
 def far_apart(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B L M K W")
     q, k = torch.zeros(of["B"], of["L"], of["K"]), torch.zeros(of["B"], of["M"], of["K"])
-    q[..., 0] = 100.0 * torch.arange(of["L"])
-    k[..., 0] = 20.0 * torch.rand(of["B"], of["M"], generator=rng).argsort(-1)
-    yield _trial([q, k, normal(rng, "B M W", of)], of, note=", scores from 0 to thousands")
+    signs = 1 - 2 * (torch.arange(of["L"]) % 2)  # rows of large and of very negative scores
+    q[..., 0] = signs * (100.0 * torch.arange(of["L"]) + 500.0 * torch.arange(of["B"])[:, None])
+    k[..., 0] = 20.0 + 20.0 * torch.rand(of["B"], of["M"], generator=rng).argsort(-1)
+    yield _trial([q, k, normal(rng, "B M W", of)], of, note=", scores of thousands")
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
@@ -88,6 +94,11 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
         yield _drawn(rng, dtype=dtype)
 
 
+def all_kinds(rng: Generator) -> Iterator[Trial]:
+    yield from one_batch(rng)
+    yield from dtypes(rng)
+
+
 def devices(rng: Generator) -> Iterator[Trial]:
     trial = _drawn(rng)
     yield trial
@@ -99,12 +110,12 @@ CASES = (
     Case("each answer is the weighted average of the values", one_batch, values, weight=2),
     Case("the scale is that of the key's width", wide_keys, values),
     Case("works with no batch axis and with several", other_ranks, values),
-    Case("works when q, k and v have the same shape", self_attention, values),
-    Case("works with a single query", one_query, values),
+    Case("works where sizes happen to be equal", self_attention, values),
+    Case("works with a single query, key, example or value entry", one_query, values),
     Case("scores in the thousands stay finite", far_apart, values),
     Case("the gradient reaches q, k and v", gradients, values),
     Case("the dtype of q, k and v is kept", dtypes, values, tolerance=6e-2),
-    Case("q, k and v themselves are not changed", one_batch, inputs_kept),
+    Case("q, k and v themselves are not changed", all_kinds, inputs_kept, tolerance=6e-2),
     Case("works on whatever device q, k and v are on", devices, values),
 )
 
@@ -327,7 +338,8 @@ EXERCISE = Exercise(
     conventions=(
         "Every query sees every key: no mask, no dropout.",
         "The values may be wider or narrower than the keys: W and K are different sizes.",
-        "Only the answers are returned, (..., L, W), in the dtype and on the device of q.",
+        "Only the answers are returned, (..., L, W), in the dtype and on the device of q. "
+        "Gradients flow back to q, k and v.",
     ),
     hints=(
         "One row of weights times the matrix of values is a weighted sum of the rows of that "
