@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -385,3 +386,13 @@ def test_a_score_of_minus_infinity_gets_exactly_zero(almost):
     score = check(lambda x, dim=-1: softmax(x, dim) + almost, "softmax")
     failed = [one.behaviour for one in score.report.findings if not one.passed]
     assert failed == ["a score of -inf gets weight 0"]
+
+
+def test_the_example_in_the_readme_is_what_a_check_says():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("```\nsoftmax ")[1].split("```")[0].splitlines()
+    spec = exercise("softmax")
+    no_shift = next(one for one in spec.mistakes if one.__name__ == "no_shift")
+    said = as_text(judge(spec, partial(perform, no_shift))).splitlines()
+    assert said[0] == f"softmax {shown[0]}"
+    assert [line for line in shown[1:] if line not in said] == ["  ..."]
