@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 
 from autograder.spec import Exercise
@@ -43,9 +42,3 @@ def answer_lines(exercise: Exercise) -> list[str]:
         strict=True,
     )
     return [line for start, end in ranges for line in lines[start + 1 : end] if line]
-
-
-def one_line_summary(exercise: Exercise) -> str:
-    """Return the first line of the docstring."""
-    doc = ast.get_docstring(ast.parse(answer(exercise)).body[0])  # type: ignore[arg-type]
-    return (doc or "").splitlines()[0]
