@@ -1,4 +1,4 @@
-"""A time limit for one call, where the system offers an interval timer (Linux, macOS)."""
+"""How long things may take, and a limit for one call where the system has an interval timer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds.
+
+    cell        one cell; the next ones still run
+    request     one use of an answer
+    submission  a whole notebook: what is not reached by then has run out of time
+    grace       what a session may take beyond the first two before it is killed
+    """
+
+    cell: float = 30.0
+    request: float = 5.0
+    submission: float = 180.0
+    grace: float = 3.0
 
 
 class OutOfTime(BaseException):

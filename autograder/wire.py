@@ -37,6 +37,7 @@ class Request:
     train      the built module's mode
     cotangent  if given: answer the gradients of sum(cotangent * value) for the first call's
                floating-point arguments, instead of the values
+    watch      dotted names of functions whose use the reply must tell
     """
 
     calls: tuple[Call, ...]
@@ -44,6 +45,7 @@ class Request:
     state: Mapping[str, Tensor] | None = None
     train: bool = False
     cotangent: Tensor | None = None
+    watch: tuple[str, ...] = ()
 
 
 class FaultKind(StrEnum):
@@ -57,6 +59,7 @@ class FaultKind(StrEnum):
     TIME = "time"
     MEMORY = "memory"
     EXITED = "exited"
+    OUTPUT = "output"
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,14 @@ class Reply:
     """What came back: values (one for each call, or the gradients), or a fault.
 
     changed names the arguments that were different after the call; printed holds the beginning
-    of what the code wrote to stdout.
+    of what the code wrote to stdout; used, which of the watched functions it called.
     """
 
     values: tuple[Data, ...] = ()
     fault: Fault | None = None
     changed: tuple[str, ...] = ()
     printed: str = ""
+    used: tuple[str, ...] = ()
 
 
 def call(*args: Data, **kwargs: Data) -> Request:
@@ -128,4 +132,5 @@ def map_request(change: Callable[[Tensor], Tensor], request: Request) -> Request
         state=map_tensors(change, request.state),
         train=request.train,
         cotangent=map_tensors(change, request.cotangent),
+        watch=request.watch,
     )
