@@ -1,87 +1,113 @@
-"""The work of `course grade`: what is to be graded, and the files that come out."""
+"""The work of `course grade`: what is to be graded, before anything runs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
 
+from autograder.chapters import UnknownChapter, chapter_in_name, chapter_of
 from autograder.classroom import Entry, entries
 from autograder.course import Course
-from autograder.grading import Gradebook, Ours, grade_class
-from autograder.report.grades import class_text
-from autograder.result import Result
+from autograder.editions.notebook import write
+from autograder.notebooks import instructors
 from autograder.seeds import class_seed
+from autograder.unit import Job, Settings
+from autograder.untrusted import Unreadable, read_bytes
 from autograder.usage import UsageError
+from autograder.version import assignment_version
 
-RESULTS = "results.json"
-
-
-class Finished(Protocol):
-    """What a gradebook does once everything is graded."""
-
-    def feedback(self) -> str:
-        """Write the pages for students; return what went wrong, if anything."""
-
-    def export(self) -> Path:
-        """Write the table of marks and return its path."""
+OURS = "nbgrader_config.py"  # the file that tells a folder of results from any other
 
 
 @dataclass(frozen=True)
 class Work:
-    """A class to grade: who handed in what, for which chapter, and where results go."""
+    """A class to grade: one job for each submission, and what holds for all of them."""
 
-    entries: tuple[Entry, ...]
-    chapter: str
-    out: Path
-    seed: str
-
-    def grade(self, ours: Ours, gradebook: Gradebook) -> Iterator[Result]:
-        """Grade one submission after another."""
-        return grade_class(self.entries, self.chapter, ours, gradebook)
+    jobs: tuple[Job, ...]
+    settings: Settings
 
 
 def plan(
-    course: Course, submitted: Path, out: Path, chapter: str | None, seed_file: Path | None
+    course: Course, submitted: Path, chapter: str | None, settings: Callable[..., Settings]
 ) -> Work:
-    """Look at the folders before anything runs. Raises UsageError."""
+    """Find out what is to be graded.
+
+    submitted  an unpacked folder
+    chapter    the only chapter to grade; None for whatever is there
+    settings   makes the settings for the chapters that occur
+
+    Raises UsageError.
+    """
     chapters = course.chapters()
     if chapter and chapter not in chapters:
         raise UsageError(f"there is no chapter {chapter}; there are: {', '.join(chapters)}")
-    _look_at_folders(submitted, out)
     found = entries(submitted, [chapter] if chapter else chapters)
     if not found:
         raise UsageError(f"{submitted} holds no submissions: expected <student>/<chapter>/*.ipynb")
     only = chapter or (chapters[0] if len(chapters) == 1 else "")
-    return Work(tuple(found), only, out, class_seed(seed_file, out))
+    jobs = tuple(_job(entry, only) for entry in found)
+    return Work(jobs, settings(chapters=sorted({job.chapter for job in jobs} - {""})))
 
 
-def finish(out: Path, results: Sequence[Result], gradebook: Finished) -> str:
-    """Write results.json, grades.csv, summary.txt and the feedback; return what to print."""
-    records = [result.as_json() for result in results]
-    _write(out / RESULTS, json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False))
-    trouble = gradebook.feedback()
-    summary = class_text(results)
-    if trouble:
-        summary += f"\nSome feedback pages were not written ({trouble}); see nbgrader.log."
-    _write(out / "summary.txt", summary)
-    table = gradebook.export()
-    return f"{summary}\n\nRecords: {out / RESULTS}\nMarks: {table}\nFeedback: {out / 'feedback'}"
-
-
-def _look_at_folders(submitted: Path, out: Path) -> None:
-    if not submitted.is_dir():
+def look_at_folders(submitted: Path, out: Path) -> None:
+    """Refuse folders that do not go together. Raises UsageError."""
+    if not submitted.exists():
         raise UsageError(f"there is no folder {submitted}")
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --out names a folder")
     inner, outer = out.resolve(), submitted.resolve()
     if inner == outer or outer in inner.parents:
         raise UsageError(f"--out {out} lies among the submissions; choose a folder outside")
-    if out.is_dir() and any(out.iterdir()) and not (out / "nbgrader_config.py").exists():
+    if out.is_dir() and any(out.iterdir()) and not (out / OURS).exists():
         raise UsageError(f"--out {out} holds other files; choose an empty or a new folder")
 
 
-def _write(path: Path, text: Any) -> None:
-    path.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+def settings_for_one(course: Course, seed: str, tier: str) -> Settings:
+    """Make the settings for single notebooks: the committed notebooks are the frames."""
+    frames = {name: course.student_notebook(name) for name in course.chapters()}
+    return _settings(frames, seed, tier)
+
+
+def settings_for_class(
+    course: Course, out: Path, seed: str, tier: str, *, chapters: Sequence[str]
+) -> Settings:
+    """Make the settings for a class, and write the course's notebooks into `out`."""
+    make = instructors(course)
+    frames = {}
+    for name in chapters:
+        frames[name] = out / "source" / name / f"{name}.ipynb"
+        write(make(name), frames[name])
+    return _settings(frames, seed, tier)
+
+
+def _settings(frames: Mapping[str, Path], seed: str, tier: str) -> Settings:
+    texts = {name: path.read_text(encoding="utf-8") for name, path in frames.items()}
+    versions = {name: assignment_version(name, text) for name, text in texts.items()}
+    return Settings(seed, tier, texts, versions)
+
+
+def _job(entry: Entry, only: str) -> Job:
+    """Look at a file: at its hash, and at its chapter where no folder tells."""
+    if entry.path is None:
+        return Job(entry.student, entry.chapter or only, "", entry.notes[1:], entry.notes[0])
+    job = Job(entry.student, entry.chapter, str(entry.path), entry.notes).loaded()
+    chapter = entry.chapter or _chapter(job.data, entry.path, only)
+    return replace(job, chapter=chapter, data=b"")
+
+
+def _chapter(data: bytes, path: Path, only: str) -> str:
+    named = only or chapter_in_name(path)
+    try:
+        return chapter_of(read_bytes(data), named)
+    except (Unreadable, UnknownChapter):
+        return named
+
+
+def seed_of(seed_file: Path | None, out: Path) -> str:
+    """Take the class's seed, and keep it in `out` for the next time."""
+    seed = class_seed(seed_file, out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "seed.txt").write_text(f"{seed}\n", encoding="utf-8")
+    return seed
+

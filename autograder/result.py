@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.verdict import Report, Verdict
+from autograder.verdict import Finding, Report, Verdict
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,9 @@ class Result:
     notes    in plain words: how answers were matched, what was repaired
     error    why the file could not be read; empty if it could
     student  whose it is; empty for a single notebook
+
+    submission, version and seed_id name what was graded: the file's hash, the assignment, the
+    seed (without telling it).
     """
 
     chapter: str
@@ -24,6 +28,9 @@ class Result:
     error: str = ""
     student: str = ""
     sandbox: str = "none"
+    submission: str = ""
+    version: str = ""
+    seed_id: str = ""
 
     @property
     def score(self) -> float:
@@ -54,5 +61,37 @@ class Result:
             "sandbox": self.sandbox,
             "exercises": [report.as_json() for report in self.reports],
             "notes": list(self.notes),
+            "submission": self.submission,
+            "version": self.version,
+            "seed_id": self.seed_id,
         }
         return record | ({"error": self.error} if self.error else {})
+
+
+def result_of(record: Mapping[str, Any]) -> Result:
+    """Read a record back, as `Result.as_json` wrote it."""
+    return Result(
+        chapter=record["chapter"],
+        reports=tuple(_report(one) for one in record["exercises"]),
+        seconds=record["seconds"],
+        notes=tuple(record["notes"]),
+        error=record.get("error", ""),
+        student=record.get("student", ""),
+        sandbox=record["sandbox"],
+        submission=record["submission"],
+        version=record["version"],
+        seed_id=record["seed_id"],
+    )
+
+
+def _report(one: Mapping[str, Any]) -> Report:
+    cases = [(c["behaviour"], c["passed"], c["inputs"], c["message"]) for c in one["cases"]]
+    return Report(
+        one["id"],
+        Verdict(one["verdict"]),
+        one["score"],
+        one["max_score"],
+        one["diagnosis"],
+        tuple(Finding(*case) for case in cases),
+        one["printed"],
+    )

@@ -1,0 +1,102 @@
+"""The judge talks with a session: cells to run, answers to use. What comes back is data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from autograder.frames import LARGEST, FrameError, as_reply, decode, encode, reply_data
+from autograder.frames import request_data as written
+from autograder.limits import Limits
+from autograder.outputs import Output, clean
+from autograder.wire import Data, Fault, FaultKind, Reply, Request
+
+T = TypeVar("T")
+Help = Callable[[Data], Reply]  # a call of the course's version of an exercise -> its reply
+
+
+class SessionEnded(Exception):  # noqa: N818 - what happened, not that it is an error
+    """The process that ran student code is no more; kind says how it ended."""
+
+    def __init__(self, kind: FaultKind, detail: str) -> None:
+        """Keep the kind and what is known, in words for the student."""
+        super().__init__(detail)
+        self.kind = kind
+
+
+class Session(Protocol):
+    """A process with student code, from outside."""
+
+    def exchange(self, message: bytes, seconds: float, largest: int) -> bytes:
+        """Send one frame and wait for one. Raises SessionEnded."""
+
+    def end(self) -> None:
+        """Make an end of it and of all that it started."""
+
+
+@dataclass
+class Conversation:
+    """One session, asked one thing after another; ended tells how, once it is over."""
+
+    session: Session
+    limits: Limits
+    ended: SessionEnded | None = None
+
+    def run(self, source: str) -> list[Output]:
+        """Run a cell and return what it shows. Raises SessionEnded."""
+        seconds = self.limits.cell
+        answer = self._say({"do": "cell", "source": source, "seconds": seconds}, seconds)
+        return clean(answer.get("outputs"))
+
+    def look(self, name: str) -> str:
+        """Say what a name stands for: "function", "class", a type's name, or "missing"."""
+        kind = self._say({"do": "look", "name": name}, self.limits.request).get("kind")
+        return kind[:100] if isinstance(kind, str) else "missing"
+
+    def ask(self, name: str, request: Request, standins: Sequence[str], help_: Help) -> Reply:
+        """Use an answer once; a session that ends meanwhile is a fault of the answer.
+
+        standins  exercises whose course version takes the place of the notebook's own
+        help_     computes them, here
+        """
+        message = {"do": "ask", "name": name, "standins": list(standins)}
+        try:
+            return self._asked({**message, "request": written(request)}, help_)
+        except SessionEnded as ended:
+            return Reply(fault=Fault(ended.kind, str(ended)))
+
+    def _asked(self, message: Data, help_: Help) -> Reply:
+        until = time.monotonic() + self.limits.request + self.limits.grace
+        while True:
+            answer = self._say(message, until - time.monotonic() - self.limits.grace)
+            if "call" not in answer:
+                return self._read(as_reply, answer.get("reply"))
+            message = reply_data(help_(answer))
+
+    def _say(self, message: Data, seconds: float) -> dict[str, Data]:
+        if self.ended:
+            raise self.ended
+        try:
+            patience = max(0.0, seconds) + self.limits.grace
+            frame = self.session.exchange(encode(message), patience, LARGEST)
+        except SessionEnded as ended:
+            self.ended = ended
+            raise
+        answer = self._read(decode, frame)
+        return answer if isinstance(answer, dict) else self._read(_no_answer, answer)
+
+    def _read(self, read: Callable[[Data], T], data: Data) -> T:
+        """Read what came; bytes that are no answer end the session."""
+        try:
+            return read(data)
+        except FrameError as error:
+            text = f"the answer cannot be read: {error}"
+            self.ended = SessionEnded(FaultKind.OUTPUT, text)
+            self.session.end()
+            raise self.ended from error
+
+
+def _no_answer(data: Data) -> dict[str, Data]:
+    raise FrameError(f"a {type(data).__name__} is no answer")

@@ -1,0 +1,113 @@
+"""The student's side of the wall: run cells, use answers as asked, give back plain data.
+
+Everything here shares a process with student code, so nothing here is trusted: whoever asked
+treats what comes back as data from a stranger.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from multiprocessing.connection import Connection
+from types import ModuleType
+from typing import Any
+
+from autograder.frames import LARGEST, FrameError, as_request, decode, encode, reply_data
+from autograder.perform import perform
+from autograder.runner.proxy import proxy
+from autograder.runner.shell import Shell, new_shell, run_cell
+from autograder.wire import Data, Fault, FaultKind, Reply
+
+GIVEN_PACKAGE = "solutions"
+
+
+def serve(connection: Connection, options: Mapping[str, Any]) -> None:
+    """Answer one message after another until the judge hangs up.
+
+    options  modules: name -> source of what a notebook may import beside installed packages;
+             seconds: time for one request
+    """
+    offer(options["modules"])
+    shell = new_shell()
+    while True:
+        try:
+            message = decode(connection.recv_bytes(LARGEST))
+        except (EOFError, OSError):
+            return
+        answer = DO[message["do"]](shell, message, connection, options)
+        connection.send_bytes(_frame(answer))
+
+
+def _frame(answer: Data) -> bytes:
+    try:
+        return encode(answer)
+    except FrameError as error:
+        return encode({"reply": reply_data(Reply(fault=Fault(FaultKind.OUTPUT, str(error))))})
+
+
+def _cell(shell: Shell, message: Data, *_: Any) -> Data:
+    return {"outputs": run_cell(shell, message["source"], message["seconds"])}
+
+
+def _look(shell: Shell, message: Data, *_: Any) -> Data:
+    name = message["name"]
+    if name not in shell.user_ns:
+        return {"kind": "missing"}
+    thing = shell.user_ns[name]
+    if isinstance(thing, type):
+        return {"kind": "class"}
+    return {"kind": "function" if callable(thing) else type(thing).__name__}
+
+
+def _ask(shell: Shell, message: Data, connection: Connection, options: Mapping[str, Any]) -> Data:
+    for name in message["standins"]:
+        shell.user_ns[name] = proxy(connection, name)
+    target = shell.user_ns.get(message["name"])
+    if target is None:
+        missing = Fault(FaultKind.NOT_WRITTEN, "it is no longer there")
+        return {"reply": reply_data(Reply(fault=missing))}
+    reply = perform(target, as_request(message["request"]), options["seconds"])
+    return {"reply": reply_data(reply)}
+
+
+DO: dict[str, Callable[..., Data]] = {"cell": _cell, "look": _look, "ask": _ask}
+
+
+class _Given(MetaPathFinder, InspectLoader):
+    """Imports the modules that came with the options, and says of the course's others why not."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self.sources = sources
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        if fullname in self.sources:
+            return spec_from_loader(fullname, self, is_package=self.is_package(fullname))
+        if fullname.partition(".")[0] == GIVEN_PACKAGE:
+            text = f"{fullname} holds answers of this chapter or a later one"
+            raise ModuleNotFoundError(text, name=fullname)
+        return None
+
+    def is_package(self, fullname: str) -> bool:
+        return any(name.startswith(f"{fullname}.") for name in self.sources)
+
+    def get_source(self, fullname: str) -> str:
+        return self.sources[fullname]
+
+
+def offer(sources: Mapping[str, str]) -> None:
+    """Let cells import the given modules, and `check`, which does nothing while graded."""
+    sys.meta_path.insert(0, _Given(sources))
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("autograder", GIVEN_PACKAGE):
+            del sys.modules[name]  # what we use of them stays; a notebook has no use for them
+    stub = ModuleType("autograder", "What a notebook imports; the checks themselves run outside.")
+    stub.check = _check  # type: ignore[attr-defined]
+    sys.modules["autograder"] = stub
+
+
+def _check(*_: Any, **__: Any) -> None:
+    """Stand for the check of a student's own cell."""
+    print("The checks run outside of this notebook while it is graded.")

@@ -1,0 +1,242 @@
+"""One notebook before the judge: cells run in their order, each exercise judged in its turn.
+
+What ends a session costs the cell or the exercise that ended it; a new session then takes up the
+rest without it. An exercise that does not pass is asked again in a session that ran only what its
+answer needs, so that nothing else in the notebook can spoil it. The better of the two counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from autograder.catalogue import of_chapter
+from autograder.cellcode import forbidden_in
+from autograder.celltext import assigns, defines
+from autograder.conversation import Conversation, Help, Session, SessionEnded
+from autograder.intake import CHECK, Intake
+from autograder.judge import judge
+from autograder.limits import Limits
+from autograder.needed import needed_cells
+from autograder.outcome import missing, without_record
+from autograder.score import Score
+from autograder.spec import Exercise
+from autograder.standins import answer_for, used_exercises
+from autograder.verdict import Report, Verdict
+from autograder.wire import FaultKind, Reply, Request
+
+Open = Callable[[], Session]
+ENDED_BY = {
+    FaultKind.TIME: Verdict.TIME,
+    FaultKind.MEMORY: Verdict.MEMORY,
+    FaultKind.OUTPUT: Verdict.OUTPUT,
+}
+
+
+@dataclass
+class Sitting:
+    """A notebook, the exercises in it, and what is needed to judge them.
+
+    intake  its notebook's cells get their outputs here
+    open    starts a session in which nothing has run
+    """
+
+    intake: Intake
+    chapter: str
+    open: Open
+    seed: str
+    limits: Limits
+    reports: dict[str, Report] = field(default_factory=dict)
+    culprits: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self.until = time.monotonic() + self.limits.submission
+        self.cells: list[Any] = list(self.intake.notebook.cells)
+        self.code = [cell.source for cell in self.cells if _is_student_code(cell)]
+
+    def held(self) -> tuple[Report, ...]:
+        """Judge every exercise and return the reports in the course's order."""
+        exercises = of_chapter(self.chapter)
+        self._in_order({one.id: one for one in exercises})
+        for one in exercises:
+            report = self.reports.setdefault(one.id, _out_of_time(one))
+            if self._worth_another(report):
+                self._consider(self._alone(one, ()))
+        for one in exercises:
+            if self._worth_another(self.reports[one.id]):
+                self._with_standins(one)
+        for cell in self.cells:
+            _show(cell, self.reports)
+        return tuple(self.reports[one.id] for one in exercises)
+
+    # The notebook as it stands
+
+    def _in_order(self, exercises: dict[str, Exercise]) -> None:
+        talk: Conversation | None = None
+        try:
+            for at, cell in enumerate(self.cells):
+                if cell.cell_type != "code":
+                    continue
+                if talk is None or talk.ended:
+                    talk = self._caught_up(at)
+                if time.monotonic() > self.until:
+                    return
+                exercise = exercises.get(_checked(cell))
+                if exercise:
+                    self.reports[exercise.id] = self._judged(exercise, talk, ())
+                else:
+                    self._run(at, talk)
+        finally:
+            if talk:
+                talk.session.end()
+
+    def _caught_up(self, before: int) -> Conversation:
+        """Start a session and run the cells before one again, without those that end it."""
+        while True:
+            talk = Conversation(self.open(), self.limits)
+            for at in range(before):
+                if _is_student_code(self.cells[at]) and at not in self.culprits and not talk.ended:
+                    self._run(at, talk)
+            if not talk.ended or time.monotonic() > self.until:
+                return talk
+
+    def _run(self, at: int, talk: Conversation) -> None:
+        cell = self.cells[at]
+        try:
+            cell.outputs = talk.run(cell.source)
+        except SessionEnded as ended:
+            self.culprits.add(at)
+            text = f"{ended}: the cells after this one ran without it"
+            cell.outputs = [
+                {"output_type": "error", "ename": ended.kind, "evalue": text, "traceback": [text]}
+            ]
+
+    # One exercise
+
+    def _judged(self, exercise: Exercise, talk: Conversation, standins: Sequence[str]) -> Report:
+        refused = self._refused(exercise, talk)
+        if refused:
+            return refused
+        ask = partial(_ask, talk, exercise, standins)
+        return judge(exercise, ask, seed=self.seed)
+
+    def _refused(self, exercise: Exercise, talk: Conversation) -> Report | None:
+        """Say why an answer is not tried at all, or None."""
+        try:
+            kind = talk.look(exercise.id)
+        except SessionEnded as ended:
+            return _ended(exercise, ended)
+        if kind == "missing":
+            return self._missing(exercise)
+        asked = "class" if exercise.is_class else "function"
+        if kind != asked:
+            text = f"{exercise.id} is to be a {asked}; what the notebook has is a {kind}."
+            return without_record(exercise, Verdict.WRONG, text)
+        return _forbidden(exercise, self.code)
+
+    def _missing(self, exercise: Exercise) -> Report:
+        answer = self.intake.answers.get(exercise.id)
+        own = [cell for cell in self.cells if cell.get("id") == exercise.id]
+        outputs = own[0].get("outputs", []) if own else []
+        return missing(exercise, answer, outputs)
+
+    def _alone(self, exercise: Exercise, standins: Sequence[str]) -> Report:
+        """Judge an exercise in a session that runs only what its answer needs."""
+        if time.monotonic() > self.until:
+            return self.reports[exercise.id]
+        talk = Conversation(self.open(), self.limits)
+        try:
+            for at in needed_cells(self.cells, exercise.id):
+                talk.run(self.cells[at].source)
+            return self._judged(exercise, talk, standins)
+        except SessionEnded as ended:
+            return _ended(exercise, ended)
+        finally:
+            talk.session.end()
+
+    def _with_standins(self, exercise: Exercise) -> None:
+        """Let one wrong answer cost only itself: use the course's version where one is called."""
+        used = used_exercises(self.code, exercise.id)
+        weak = [name for name in used if _failed(self.reports.get(name))]
+        if not weak:
+            return
+        names = " and ".join(f"`{name}`" for name in weak)
+        own = self.reports[exercise.id].score
+        note = f"Judged with the course's own {names}; with yours it gets {own:g} points."
+        other = self._alone(exercise, weak)
+        self._consider(replace(other, diagnosis=f"{note} {other.diagnosis}".strip()))
+
+    def _worth_another(self, report: Report) -> bool:
+        """Whether an answer that is there may have failed because of what else is there."""
+        if report.verdict == Verdict.NOT_ANSWERED:
+            answer = self.intake.answers.get(report.exercise, "")
+            return defines(answer, report.exercise) or assigns(answer, report.exercise)
+        return report.verdict not in (Verdict.PASS, Verdict.FORBIDDEN, Verdict.GRADER_ERROR)
+
+    def _consider(self, report: Report) -> None:
+        """Keep a report if it is better than the one there is."""
+        if report.score > self.reports[report.exercise].score:
+            self.reports[report.exercise] = report
+
+
+def _ask(
+    talk: Conversation, exercise: Exercise, standins: Sequence[str], request: Request
+) -> Reply:
+    watched = replace(request, watch=exercise.forbidden)
+    return talk.ask(exercise.id, watched, standins, _helping(standins))
+
+
+def _helping(standins: Sequence[str]) -> Help:
+    """Make the function that computes the course's versions, of the given names alone."""
+
+    def help_(call: Any) -> Reply:
+        return answer_for(standins, call)
+
+    return help_
+
+
+def _forbidden(exercise: Exercise, cells: Sequence[str]) -> Report | None:
+    found = forbidden_in(cells, exercise.id, exercise.forbidden)
+    if not found:
+        return None
+    name, line = found
+    text = (
+        f"Line {line} of your answer uses {name}, which already does what you are asked to write. "
+        "Write it with the operations below it: the statement says which."
+    )
+    return without_record(exercise, Verdict.FORBIDDEN, text)
+
+
+def _checked(cell: Any) -> str:
+    """Name the exercise that a check cell is for, or nothing."""
+    grading = cell.metadata.get("nbgrader", {})
+    return str(grading["grade_id"]).removeprefix(CHECK) if grading.get("grade") else ""
+
+
+def _is_student_code(cell: Any) -> bool:
+    return cell.cell_type == "code" and not _checked(cell)
+
+
+def _failed(report: Report | None) -> bool:
+    return report is None or report.verdict != Verdict.PASS
+
+
+def _ended(exercise: Exercise, ended: SessionEnded) -> Report:
+    return without_record(exercise, ENDED_BY.get(ended.kind, Verdict.EXITED), str(ended))
+
+
+def _out_of_time(exercise: Exercise) -> Report:
+    text = "The notebook ran out of time before this exercise was reached."
+    return without_record(exercise, Verdict.TIME, text)
+
+
+def _show(cell: Any, reports: dict[str, Report]) -> None:
+    """Put the report of a check cell's exercise where its output belongs."""
+    report = reports.get(_checked(cell))
+    if report:
+        shown = {"output_type": "execute_result", "execution_count": None, "metadata": {}}
+        cell.outputs = [{**shown, "data": Score(report)._repr_mimebundle_()}]
