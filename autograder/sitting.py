@@ -22,6 +22,7 @@ from autograder.judge import judge
 from autograder.limits import Limits
 from autograder.needed import needed_cells
 from autograder.outcome import missing, without_record
+from autograder.outputs import Output
 from autograder.score import Score
 from autograder.spec import Exercise
 from autograder.standins import answer_for, used_exercises
@@ -238,5 +239,5 @@ def _show(cell: Any, reports: dict[str, Report]) -> None:
     """Put the report of a check cell's exercise where its output belongs."""
     report = reports.get(_checked(cell))
     if report:
-        shown = {"output_type": "execute_result", "execution_count": None, "metadata": {}}
+        shown: Output = {"output_type": "execute_result", "execution_count": None, "metadata": {}}
         cell.outputs = [{**shown, "data": Score(report)._repr_mimebundle_()}]

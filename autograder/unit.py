@@ -23,7 +23,7 @@ from autograder.result import Result
 from autograder.sitting import Sitting
 from autograder.untrusted import Unreadable, file_bytes, read_notebook
 from autograder.verdict import Verdict
-from autograder.zygotes import Zygote, open_zygote
+from autograder.zygotes import Spawned, Zygote, open_zygote
 
 ATTEMPTS = 3
 
@@ -101,6 +101,11 @@ def work(settings: Settings, job: Job) -> Done:
     return Done(_record(settings, job, replace(result, seconds=seconds)), notebook)
 
 
+def given_up(settings: Settings, job: Job, reason: str) -> Done:
+    """Make the record of a job that no worker brought to an end: a grader error."""
+    return Done(_record(settings, job, _failed(job.chapter, reason)), "")
+
+
 def grade_bytes(data: bytes, *, student: str, name: str, chapter: str, settings: Settings) -> Done:
     """Grade a submission that is at hand as bytes; `name` is the file's."""
     result, notebook = _graded_bytes(settings, chapter, name, data)
@@ -163,10 +168,10 @@ def _failed(chapter: str, why: str) -> Result:
 
 # Each process that grades keeps one warm parent of sessions.
 
-_kept: dict[str, Zygote] = {}
+_kept: dict[str, Zygote | Spawned] = {}
 
 
-def _zygote(tier: str) -> Zygote:
+def _zygote(tier: str) -> Zygote | Spawned:
     if tier not in _kept:
         _kept[tier] = open_zygote(tier)
     return _kept[tier]

@@ -105,15 +105,31 @@ def _check(commands: Any) -> None:
     one.add_argument("file", type=Path, metavar="FILE.ipynb")
     one.add_argument("--json", action="store_true", help="print one JSON record")
     one.add_argument("--seed-file", type=Path, metavar="F", help="text that inputs are drawn from")
+    _sandbox(one)
 
 
 def _grade(commands: Any) -> None:
     one = _add(commands, "grade", "Grade a class: SUBMITTED/<student>/<chapter>/<chapter>.ipynb.")
-    one.add_argument("submitted", type=Path, metavar="SUBMITTED")
+    one.add_argument("submitted", type=Path, metavar="SUBMITTED", help="a folder or a zip")
     one.add_argument("--out", type=Path, metavar="DIR", required=True, help="results and gradebook")
     one.add_argument("--chapter", metavar="C", help="the chapter to grade, if there are several")
     one.add_argument("--seed-file", type=Path, metavar="F", help="text that inputs are drawn from")
-    one.add_argument("--trust-students", action="store_true", help="run their code as yourself")
+    one.add_argument("--jobs", type=_count, metavar="N", help="workers, as many as cores else")
+    one.add_argument("--scheduler", metavar="ADDR", help="of a Dask cluster, instead of --jobs")
+    one.add_argument("--db", metavar="URL", help="PostgreSQL for records and gradebook")
+    one.add_argument("--trust-students", action="store_true", help="grade without a sandbox")
+    _sandbox(one)
+
+
+def _sandbox(one: argparse.ArgumentParser) -> None:
+    tiers = ("namespaces", "landlock", "none")
+    one.add_argument("--sandbox", choices=tiers, help="instead of the best there is")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is no number of workers")
+    return int(text)
 
 
 def _lists(commands: Any) -> None:

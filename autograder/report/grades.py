@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
 
 from autograder.result import Result
 from autograder.verdict import Verdict
 
 
-def progress_line(number: int, total: int, result: Result) -> str:
+class Marks(Protocol):
+    """A gradebook, once everything is in it."""
+
+    def export(self) -> Path:
+        """Write the table of marks and return its path."""
+
+
+def done_line(result: Result) -> str:
     """Write the line shown when a submission is done."""
-    ending = f"{_points(result)}, {result.verdict}, {result.seconds:.1f} s"
-    return f"[{number}/{total}] {_name(result)}: {ending}"
+    ending = f"{_points(result)} points, {result.verdict}, {result.seconds:.1f} s"
+    return f"{_name(result)}: {ending}"
 
 
-def class_text(results: Sequence[Result]) -> str:
-    """Write a table with one block for each student, then what an instructor should look at."""
-    width = max((len(_name(result)) for result in results), default=0)
-    lines = [line for result in results for line in _block(result, width)]
-    return "\n".join([*lines, "", *_for_the_instructor(results)])
+def write_class(out: Path, results: Callable[[], Iterable[Result]], gradebook: Marks) -> str:
+    """Write results.json, summary.txt and grades.csv; return what to print.
+
+    results  gives the class's results, from the first on, each time that it is called
+    """
+    _write_records(out / "results.json", results())
+    width = max((len(_name(result)) for result in results()), default=0)
+    summary = "\n".join(_class_lines(results(), width))
+    (out / "summary.txt").write_text(f"{summary}\n", encoding="utf-8", newline="\n")
+    table = gradebook.export()
+    where = f"Records: {out / 'results.json'}\nMarks: {table}\nFeedback: {out / 'feedback'}"
+    return f"{summary}\n\n{where}"
+
+
+def _write_records(path: Path, results: Iterable[Result]) -> None:
+    """Write a JSON list, one record after the other: a large class does not fit in memory."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        before = "[\n"
+        for result in results:
+            file.write(before + json.dumps(result.as_json(), ensure_ascii=False, allow_nan=False))
+            before = ",\n"
+        file.write("\n]\n" if before != "[\n" else "[]\n")
+
+
+def _class_lines(results: Iterable[Result], width: int) -> Iterator[str]:
+    """Yield a block for each student, then what an instructor should look at."""
+    ours: list[str] = []
+    unread: list[str] = []
+    total = 0
+    for result in results:
+        total += 1
+        yield from _block(result, width)
+        ours += _faults(result)
+        unread += [f"    {_name(result)}: {result.error}"] if result.error else []
+    yield ""
+    yield from _for_the_instructor(total, ours, unread)
 
 
 def _block(result: Result, width: int) -> list[str]:
@@ -42,21 +83,21 @@ def _verdicts(result: Result) -> str:
     return "; ".join(parts) or "pass"
 
 
-def _for_the_instructor(results: Sequence[Result]) -> list[str]:
-    ours = [
+def _faults(result: Result) -> list[str]:
+    return [
         f"    {_name(result)}: {report.exercise}: {report.diagnosis}"
-        for result in results
         for report in result.reports
         if report.verdict == Verdict.GRADER_ERROR
     ]
-    unread = [f"    {_name(result)}: {result.error}" for result in results if result.error]
-    lines = []
+
+
+def _for_the_instructor(total: int, ours: list[str], unread: list[str]) -> Iterator[str]:
     if ours:
-        lines += ["Faults of the grader, to be looked at by you:", *ours]
+        yield from ("Faults of the grader, to be looked at by you:", *ours)
     if unread:
-        lines += ["Submissions without a readable notebook:", *unread]
-    count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
-    return [*lines, f"{count} graded, {len(unread)} of them unreadable, {len(ours)} grader errors."]
+        yield from ("Submissions without a readable notebook:", *unread)
+    count = "1 submission" if total == 1 else f"{total} submissions"
+    yield f"{count} graded, {len(unread)} of them unreadable, {len(ours)} grader errors."
 
 
 def _name(result: Result) -> str:

@@ -1,0 +1,79 @@
+"""Grade a class: what is on record already is not graded again, and what is graded is recorded.
+
+The records come first, and are the truth; the gradebook follows from them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from autograder.classwork import Work
+from autograder.dispatch.run import Failed, run
+from autograder.plugins.gradebook import ClassGradebook
+from autograder.records import Key, Records
+from autograder.result import Result, result_of
+from autograder.unit import Job, given_up, work
+
+
+@dataclass
+class Class:
+    """A class and where its results go."""
+
+    work: Work
+    records: Records
+    gradebook: ClassGradebook
+
+    def __post_init__(self) -> None:
+        """Look up what is still to be graded."""
+        self.keys = {self.key(job): job for job in self.work.jobs}
+        self.missing = self.records.missing(self.keys)
+
+    def key(self, job: Job) -> Key:
+        """Name the result of a job."""
+        settings = self.work.settings
+        version = settings.versions.get(job.chapter, "")
+        return Key(job.student, job.chapter, job.digest, version, settings.seed_id)
+
+    def take_up(self) -> int:
+        """Put what is on record into the gradebook, and tell how many results that were.
+
+        An earlier run may have been killed between the two.
+        """
+        done = self.keys.keys() - self.missing
+        self.records.stand(done)
+        for stored in self.records.current():
+            if stored.key in done:
+                self.gradebook.keep(stored.record, _notebook(self.records.notebook(stored.id)))
+        self.gradebook.commit()
+        return len(done)
+
+    def grade(self, make_executor: Callable[[], Executor], window: int) -> Iterator[Result]:
+        """Grade what is missing, and yield each result once it is on record."""
+        settings = self.work.settings
+        jobs = (job.loaded() for key, job in self.keys.items() if key in self.missing)
+        ended = run(jobs, partial(work, settings), make_executor, window)
+        with self.records.batch() as batch:
+            for job, outcome in ended:
+                if isinstance(outcome, Failed):
+                    done = given_up(settings, job, outcome.reason)
+                else:
+                    done = outcome
+                batch.add(self.key(job), done.record, done.notebook)
+                self.gradebook.keep(done.record, _notebook(done.notebook))
+                yield result_of(done.record)
+        self.gradebook.commit()
+
+    def results(self) -> Iterator[Result]:
+        """Give the current result of every submission of this class, in the students' order."""
+        for stored in self.records.current():
+            if stored.key in self.keys:
+                yield result_of(stored.record)
+
+
+def _notebook(text: str) -> dict[str, Any] | None:
+    return json.loads(text) if text else None
