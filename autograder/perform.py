@@ -23,26 +23,29 @@ from torch import Tensor, nn
 
 from autograder.elsewhere import Elsewhere, WrongDeviceError
 from autograder.limits import OutOfTime, deadline
+from autograder.watched import Watching
 from autograder.wire import Call, Data, Fault, FaultKind, Foreign, Reply, Request, map_tensors
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000
 
 
-def perform(target: Callable[..., Any], request: Request) -> Reply:
+def perform(
+    target: Callable[..., Any], request: Request, seconds: float = SECONDS_PER_REQUEST
+) -> Reply:
     """Use `target` as the request says; any failure of its code becomes a Fault."""
     calls = tuple(_copied(call) for call in request.calls)
     values: tuple[Data, ...] = ()
     fault = None
-    out = _Beginning()
+    out, watch = _Beginning(), Watching(request.watch)
     try:
-        with _quiet(out), _fixed_settings(), _device_of(calls), deadline(SECONDS_PER_REQUEST):
+        with _quiet(out), _fixed_settings(), _device_of(calls), deadline(seconds), watch:
             values = _values(target, request, calls)
     except (KeyboardInterrupt, GeneratorExit):
         raise  # a person interrupts the check: not the answer's fault
     except BaseException as error:  # whatever student code raises is a fact about the answer
-        fault = _told(error, target)
-    return Reply(values, fault, _changed(request.calls, calls), out.getvalue())
+        fault = _told(error, target, seconds)
+    return Reply(values, fault, _changed(request.calls, calls), out.getvalue(), watch.used)
 
 
 class _Beginning(io.StringIO):
@@ -222,21 +225,21 @@ def _fixed_settings() -> Iterator[None]:
             torch.set_default_device(device)
 
 
-def _told(error: BaseException, target: Callable[..., Any]) -> Fault:
+def _told(error: BaseException, target: Callable[..., Any], seconds: float) -> Fault:
     """Describe an error; its own text is student code, and may fail or never end."""
     try:
         with _quiet(_Beginning()), deadline(1.0):
-            return _fault(error, target)
+            return _fault(error, target, seconds)
     except (Exception, OutOfTime):
         return Fault(FaultKind.EXCEPTION, f"{type(error).__name__}, whose message cannot be read")
 
 
-def _fault(error: BaseException, target: Callable[..., Any]) -> Fault:
+def _fault(error: BaseException, target: Callable[..., Any], seconds: float) -> Fault:
     kind = _kind(error, target)
     fixed = {
         FaultKind.NOT_WRITTEN: "not written yet",
         FaultKind.NO_GRADIENT: "the result is cut off from its inputs: no gradient flows back",
-        FaultKind.TIME: f"still running after {SECONDS_PER_REQUEST:g} seconds",
+        FaultKind.TIME: f"still running after {seconds:g} seconds",
         FaultKind.EXITED: "the code asked Python to exit",
     }
     if kind in fixed:
