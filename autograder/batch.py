@@ -6,18 +6,27 @@ The records come first, and are the truth; the gradebook follows from them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from autograder.classwork import Work
 from autograder.dispatch.run import Failed, run
-from autograder.plugins.gradebook import ClassGradebook
 from autograder.records import Key, Records
 from autograder.result import Result, result_of
 from autograder.unit import Job, given_up, work
+
+
+class Gradebook(Protocol):
+    """Where an instructor looks at results."""
+
+    def keep(self, record: dict[str, Any], notebook: Mapping[str, Any] | None) -> None:
+        """Take one result; the same one again changes nothing."""
+
+    def commit(self) -> None:
+        """Write what was taken."""
 
 
 @dataclass
@@ -26,7 +35,7 @@ class Class:
 
     work: Work
     records: Records
-    gradebook: ClassGradebook
+    gradebook: Gradebook
 
     def __post_init__(self) -> None:
         """Look up what is still to be graded."""

@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from autograder.borrowed import course_versions
 from autograder.catalogue import UnknownExercise, exercises
 from autograder.catalogue import exercise as find
-from autograder.forbidden import innermost, use_in
-from autograder.judge import PUBLIC_SEED, judge
+from autograder.forbidden import innermost, reason, use_in
+from autograder.judge import PUBLIC_SEED, judge, watching
 from autograder.perform import perform
 from autograder.score import Score
 from autograder.spec import Exercise
-from autograder.standins import course_versions
 from autograder.verdict import Report, Verdict
 
 SEED_VARIABLE = "COURSE_SEED"
@@ -56,19 +56,26 @@ def check(
 
 
 def _judged(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) -> Report:
-    ask = partial(perform, answer)
-    report = judge(spec, ask, seed=seed, device=device)
+    report = _as_it_is(answer, spec, seed, device)
     if report.verdict == Verdict.PASS:
         return report
     with course_versions(answer, spec) as replaced:
         if not replaced:
             return report
-        other = judge(spec, ask, seed=seed, device=device)
+        other = _as_it_is(answer, spec, seed, device)
     if other.score <= report.score:
         return report
     names = " and ".join(f"`{name}`" for name in replaced)
     note = f"Judged with the course's own {names}; with yours it gets {report.score:g} points."
     return replace(other, diagnosis=f"{note} {other.diagnosis}".strip())
+
+
+def _as_it_is(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) -> Report:
+    """Judge an answer with whatever its names stand for now."""
+    found = use_in(answer, (*spec.forbidden, f"{spec.solution.__module__}.{spec.id}"))
+    if found:
+        return Report(spec.id, Verdict.FORBIDDEN, 0.0, spec.points, reason(*found))
+    return judge(spec, watching(spec, partial(perform, answer)), seed=seed, device=device)
 
 
 def _nameless(name: str) -> str:
@@ -90,11 +97,10 @@ def _name_of(answer: Any, at_hand: Mapping[str, Any]) -> str:
 
 
 def _refusal(answer: Any, spec: Exercise) -> Report | None:
-    """Say why an answer is not tried at all, or None."""
+    """Say why an answer is not tried at all, whatever it leans on, or None."""
     for verdict, text in (
         (Verdict.WRONG, _wrong_kind(answer, spec)),
         (Verdict.FORBIDDEN, _course_answer(answer)),
-        (Verdict.FORBIDDEN, _forbidden(answer, spec)),
     ):
         if text:
             return Report(spec.id, verdict, 0.0, spec.points, text)
@@ -119,15 +125,3 @@ def _course_answer(answer: Any) -> str:
     if str(getattr(innermost(answer), "__module__", "")).split(".")[0] != "solutions":
         return ""
     return "This is the course's own answer, imported. Points are for one that you wrote."
-
-
-def _forbidden(answer: Any, spec: Exercise) -> str:
-    found = use_in(answer, (*spec.forbidden, f"{spec.solution.__module__}.{spec.id}"))
-    if not found:
-        return ""
-    name, line = found
-    where = f"Line {line} of your answer" if line else "Your answer"
-    return (
-        f"{where} uses {name}, which already does what you are asked to write. "
-        "Write it with the operations below it: the statement says which."
-    )

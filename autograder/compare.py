@@ -41,7 +41,7 @@ def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None)
 def zeros_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
     """Examine what came back; where 0 is expected, nothing but 0 will do."""
     problem = values(trial, reply, expected, tolerance)
-    if problem:
+    if problem or reply.fault:
         return problem
     got, want = reply.values[0], expected.values[0]
     wrong = int(((want == 0) & (got != 0)).sum())
@@ -69,7 +69,7 @@ def difference(
         return _tuple_difference(got, want, tolerance, returns)
     if isinstance(want, (int, float)) and not isinstance(want, bool):
         return _number_difference(got, want, tolerance)
-    return None if got == want and type(got) is type(want) else f"{named(got)} came back"
+    return None if type(got) is type(want) and got == want else f"{named(got)} came back"
 
 
 def alike(one: Reply, other: Reply, tolerance: float | None) -> bool:
@@ -78,8 +78,7 @@ def alike(one: Reply, other: Reply, tolerance: float | None) -> bool:
         return _symptom(one) == _symptom(other)
     if len(one.values) != len(other.values) or one.changed != other.changed:
         return False
-    pairs = zip(one.values, other.values, strict=True)
-    return all(difference(a, b, tolerance) is None for a, b in pairs)
+    return all(_same(a, b, tolerance) for a, b in zip(one.values, other.values, strict=True))
 
 
 def named(value: Data) -> str:
@@ -93,6 +92,14 @@ def named(value: Data) -> str:
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     return f"a {type(value).__name__}"
+
+
+def _same(got: Data, want: Data, tolerance: float | None) -> bool:
+    """Whether there is no difference, without the words for one: most mistakes are unlike."""
+    if isinstance(got, Tensor) and isinstance(want, Tensor) and not want.is_meta:
+        kinds = ((one.shape, one.dtype, one.device) for one in (got, want))
+        return next(kinds) == next(kinds) and _near(got, want, tolerance)
+    return difference(got, want, tolerance) is None
 
 
 def _symptom(reply: Reply) -> tuple[str, str] | None:
@@ -133,19 +140,39 @@ def _tensor_difference(
 
 
 def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str | None:
-    scale = max(_largest(want) * _allowed(want.dtype, tolerance), SMALLEST_GAP)
-    gap = (_wide(got) - _wide(want)).abs()
-    same = (gap <= scale) | (got == want) | (got.isnan() & want.isnan())
-    if bool(same.all()):
+    if _near(got, want, tolerance):
         return None
     kinds = {"NaN": got.isnan() & ~want.isnan(), "infinite": got.isinf() & ~want.isinf()}
     for name, strange in kinds.items():
         if bool(strange.any()):
             return f"{int(strange.sum())} of {got.numel()} values are {name}"
+    same, gap = _same_entries(got, want, tolerance)
     gap = gap.masked_fill(same, -1.0)
     where = [int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)] if gap.ndim else []
     place = f", most at {where}" if where else ""
     return f"{int((~same).sum())} of {got.numel()} values differ{place}, by {float(gap.max()):.2g}"
+
+
+def _near(got: Tensor, want: Tensor, tolerance: float | None) -> bool:
+    """Whether all entries are the same within the tolerance: quickly where all are finite."""
+    if torch.equal(got, want):
+        return True
+    if want.is_floating_point():
+        largest, gap = float(want.abs().max()), float((got - want).abs().max())
+        if math.isfinite(largest) and math.isfinite(gap):
+            return gap <= _scale(largest, want.dtype, tolerance)
+    return bool(_same_entries(got, want, tolerance)[0].all())
+
+
+def _same_entries(got: Tensor, want: Tensor, tolerance: float | None) -> tuple[Tensor, Tensor]:
+    """Return which entries are the same, and by how much each differs."""
+    gap = (_wide(got) - _wide(want)).abs()
+    scale = _scale(_largest(want), want.dtype, tolerance)
+    return (gap <= scale) | (got == want) | (got.isnan() & want.isnan()), gap
+
+
+def _scale(largest: float, dtype: torch.dtype, tolerance: float | None) -> float:
+    return max(largest * _allowed(dtype, tolerance), SMALLEST_GAP)
 
 
 def _allowed(dtype: torch.dtype, tolerance: float | None) -> float:
@@ -166,7 +193,7 @@ def _largest(want: Tensor) -> float:
 def _tuple_difference(
     got: Data, want: tuple[Any, ...], tolerance: float | None, returns: str
 ) -> str | None:
-    if isinstance(got, Tensor) and got.ndim == 1 and not got.is_meta:
+    if isinstance(got, Tensor) and got.shape == (len(want),) and not got.is_meta:
         got = got.tolist()
     if not isinstance(got, (tuple, list)) or len(got) != len(want):
         return _came_back(got, f"{len(want)} numbers ({returns}) were asked")

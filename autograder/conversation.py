@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 from autograder.frames import LARGEST, FrameError, as_reply, decode, encode, reply_data
@@ -43,6 +44,7 @@ class Conversation:
     session: Session
     limits: Limits
     ended: SessionEnded | None = None
+    number: int = 0  # of the last question: an answer names it, so that no old one is taken
 
     def run(self, source: str) -> list[Output]:
         """Run a cell and return what it shows. Raises SessionEnded."""
@@ -80,12 +82,14 @@ class Conversation:
             raise self.ended
         try:
             patience = max(0.0, seconds) + self.limits.grace
-            frame = self.session.exchange(encode(message), patience, LARGEST)
+            self.number += 1
+            numbered = encode({**message, "number": self.number})
+            frame = self.session.exchange(numbered, patience, LARGEST)
         except SessionEnded as ended:
             self.ended = ended
             raise
         answer = self._read(decode, frame)
-        return answer if isinstance(answer, dict) else self._read(_no_answer, answer)
+        return self._read(partial(_expected, self.number), answer)
 
     def _read(self, read: Callable[[Data], T], data: Data) -> T:
         """Read what came; bytes that are no answer end the session."""
@@ -98,5 +102,7 @@ class Conversation:
             raise self.ended from error
 
 
-def _no_answer(data: Data) -> dict[str, Data]:
-    raise FrameError(f"a {type(data).__name__} is no answer")
+def _expected(number: int, answer: Data) -> dict[str, Data]:
+    if not isinstance(answer, dict) or answer.get("number") != number:
+        raise FrameError("it is not the answer to what was asked")
+    return answer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autograder.compare import alike
-from autograder.perform import perform
+from autograder.replies import reply_of
 from autograder.spec import Case, Exercise, Implementation, Trial, hint_of
 from autograder.wire import Reply
 
@@ -63,14 +63,16 @@ def _closest(exercise: Exercise, seen: Sequence[Observation]) -> Suspicion | Non
 
 
 def _agree(mistake: Implementation, seen: Observation) -> bool:
-    return alike(seen.reply, perform(mistake, seen.trial.request), seen.case.tolerance)
+    return alike(seen.reply, reply_of(mistake, seen.trial), seen.case.tolerance)
 
 
 def _same_wrong_values(exercise: Exercise, mistake: Implementation, seen: Observation) -> bool:
     """Whether a mistake gives the same wrong values, though other arguments were changed."""
-    request, tolerance = seen.trial.request, seen.case.tolerance
-    mine, other = (replace(r, changed=()) for r in (seen.reply, perform(mistake, request)))
-    if not seen.reply.changed or not alike(mine, other, tolerance):
+    if not seen.reply.changed:
         return False
-    expected = perform(exercise.solution, request)
+    tolerance = seen.case.tolerance
+    mine, other = (replace(r, changed=()) for r in (seen.reply, reply_of(mistake, seen.trial)))
+    if not alike(mine, other, tolerance):
+        return False
+    expected = reply_of(exercise.solution, seen.trial)
     return seen.case.examine(seen.trial, mine, expected, tolerance) is not None

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
@@ -54,7 +54,7 @@ def examine() -> list[Finding]:
         _program("alembic", f"{PIP} alembic", beside_python=True),
         _program("git", "apt-get install git, brew install git, or https://git-scm.com"),
         Finding("chromium", _chromium(), "playwright install chromium"),
-        Finding("sandbox", "none yet: `course grade` needs --trust-students"),
+        *_sandboxes(),
     ]
 
 
@@ -78,6 +78,22 @@ def _program(name: str, bring: str, *, beside_python: bool = False) -> Finding:
     if beside_python:
         places = os.pathsep.join([str(Path(sys.executable).parent), places])
     return Finding(name, shutil.which(name, path=places) or "", bring)
+
+
+def _sandboxes() -> list[Finding]:
+    """Try each sandbox; the judge's side of them imports torch, so none can be tried without."""
+    try:
+        zygotes = import_module("autograder.zygotes")
+    except ImportError:
+        return [Finding("sandbox", "", f"{PIP} torch, then run this again")]
+    tried = {tier: zygotes.why_not(tier) for tier in zygotes.TIERS[:-1]}
+    if not any(reason == "" for reason in tried.values()):
+        return [Finding("sandbox", "none: `course grade` needs --trust-students"), *_reasons(tried)]
+    return [Finding("sandbox", zygotes.best_tier()), *_reasons(tried)]
+
+
+def _reasons(tried: Mapping[str, str]) -> list[Finding]:
+    return [Finding("", f"not {tier}: {reason}") for tier, reason in tried.items() if reason]
 
 
 def _chromium() -> str:

@@ -1,4 +1,4 @@
-"""Find in an answer's source what the exercise does not allow, without running it."""
+"""Find in an answer, a live function or class, what the exercise does not allow."""
 
 from __future__ import annotations
 
@@ -6,50 +6,37 @@ import ast
 import contextlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-
-def forbidden_use(
-    source: str, names: Mapping[str, str], forbidden: Sequence[str]
-) -> tuple[str, int] | None:
-    """Return (dotted name, line) of the first forbidden use, or None.
-
-    source     one or more definitions
-    names      what a name at hand stands for: {"F": "torch.nn.functional"}
-    forbidden  dotted names; "Tensor.softmax" forbids the method on any object
-    """
-    try:
-        tree = ast.parse(textwrap.dedent(source))
-    except SyntaxError:
-        return None  # it cannot run either; the error of running it says more
-    known = {**names, **_imports(tree)}
-    known |= _aliases(tree, known)
-    for node in ast.walk(tree):
-        for path in _paths(node, known):
-            if path in forbidden:
-                return path, getattr(node, "lineno", 1)
-    return None
+from autograder.dotted import first_use, members, public
 
 
 def use_in(answer: Callable[..., Any], forbidden: Sequence[str]) -> tuple[str, int] | None:
     """Look through an answer and the functions of the same notebook that it calls.
 
-    The line is 0 where the answer itself is the forbidden function.
+    Returns (dotted name, line of the definition), or None. The line is 0 where the answer itself
+    is the forbidden function.
     """
     if _origin(answer) in forbidden:
         return _origin(answer), 0
-    for function in _reachable(answer):
-        try:
-            source = inspect.getsource(function)
-        except (OSError, TypeError):
-            continue
-        found = forbidden_use(source, _stands_for(function), forbidden)
-        if found:
-            return found
-    return None
+    things = list(_reachable(answer))
+    trees = [(tree, thing) for thing in things if (tree := _parsed(thing))]
+    own = members(tree for tree, _ in trees)
+    own |= {name for thing in things if inspect.isclass(thing) for name in vars(thing)}
+    uses = (first_use(tree, _stands_for(thing), forbidden, own) for tree, thing in trees)
+    return next((use for use in uses if use), None)
+
+
+def reason(name: str, line: int = 0) -> str:
+    """Tell a student what is forbidden in the answer, and in which line if that is known."""
+    where = f"Line {line} of your answer" if line else "Your answer"
+    return (
+        f"{where} uses {name}, which already does what you are asked to write. "
+        "Write it with the operations below it: the statement says which."
+    )
 
 
 def names_used(answer: Callable[..., Any]) -> set[str]:
@@ -65,57 +52,11 @@ def innermost(answer: Any) -> Any:
     return answer if hasattr(answer, "__name__") else type(answer)
 
 
-def _imports(tree: ast.AST) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                bound = alias.asname or alias.name.split(".")[0]
-                found[bound] = alias.name if alias.asname else bound
-        elif isinstance(node, ast.ImportFrom):
-            found.update({a.asname or a.name: f"{node.module}.{a.name}" for a in node.names})
-    return found
-
-
-def _aliases(tree: ast.AST, known: Mapping[str, str]) -> dict[str, str]:
-    """Find `f = torch.nn.functional` and the like."""
-    return {
-        node.targets[0].id: path
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-        if (path := _dotted(node.value, known))
-    }
-
-
-def _paths(node: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
-    """Yield the dotted names that an expression may stand for."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield known.get(node.id, node.id)
-    elif reached := _reached(node):
-        value, name = reached
-        base = _dotted(value, known)
-        yield _public(f"{base}.{name}") if base else f"Tensor.{name}"
-
-
-def _reached(node: ast.AST) -> tuple[ast.AST, str] | None:
-    """Read `x.name` and `getattr(x, "name")` alike."""
-    if isinstance(node, ast.Attribute):
-        return node.value, node.attr
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-        name = node.args[1]
-        if node.func.id == "getattr" and isinstance(name, ast.Constant):
-            return node.args[0], str(name.value)
-    return None
-
-
-def _dotted(node: ast.AST, known: Mapping[str, str]) -> str | None:
-    """Return "torch.nn.functional" for F or nn.functional; None for anything not a module's."""
-    if isinstance(node, ast.Name):
-        return known.get(node.id)
-    if isinstance(node, ast.Attribute):
-        base = _dotted(node.value, known)
-        return base and _public(f"{base}.{node.attr}")
-    return None
+def _parsed(thing: Any) -> ast.AST | None:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(thing)))
+    except (OSError, TypeError, SyntaxError):
+        return None  # a notebook has the source of functions, not of classes
 
 
 def _reachable(answer: Any) -> Iterator[Any]:
@@ -185,22 +126,4 @@ def _stands_for(thing: Any) -> dict[str, str]:
 def _origin(value: Any) -> str:
     inner = innermost(value)
     module = getattr(inner, "__module__", None) or "torch"
-    return _public(f"{module}.{getattr(inner, '__name__', type(inner).__name__)}")
-
-
-# Where torch keeps a function, and the name under which people know it.
-PUBLIC = {
-    "torch.nn.modules.activation.": "torch.nn.",
-    "torch._C._nn.": "torch.nn.functional.",
-    "torch._C._VariableFunctions.": "torch.",
-    "torch._C._special.special_": "torch.special.",
-    "torch.ops.aten.": "torch.",
-    "torch.Tensor.": "Tensor.",
-}
-
-
-def _public(path: str) -> str:
-    for inside, outside in PUBLIC.items():
-        if path.startswith(inside):
-            return outside + path.removeprefix(inside)
-    return path
+    return public(f"{module}.{getattr(inner, '__name__', type(inner).__name__)}")

@@ -7,23 +7,22 @@ helper cells, in their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat import NotebookNode
 
 from autograder.celltext import (
-    assigns,
+    LONGEST_CELL,
     bound_names,
-    definition,
-    is_stub,
+    facts,
     mentions_definition,
-    only_stubs,
     used_names,
 )
-from autograder.untrusted import RawCell
+from autograder.matching import match
+from autograder.untrusted import CONFLICT, RawCell
 
 CHECK = "check-"
 
@@ -34,11 +33,13 @@ class Intake:
 
     notebook  nbformat 4.5; our metadata, the student's answers and helpers
     answers   exercise id -> text of the cell that holds the answer
+    checks    exercise id -> which cell of the notebook is its check, in the order in which they run
     """
 
     notebook: Any
     notes: tuple[str, ...]
     answers: dict[str, str]
+    checks: Mapping[str, int]
 
 
 @dataclass
@@ -53,10 +54,11 @@ class _Frame:
 
 @dataclass
 class _Plan:
-    """Which submitted cell answers what, while it is being worked out."""
+    """Which submitted cell answers what, which is a check, and what there is to tell."""
 
-    answers: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    answers: dict[str, int]
+    checked: list[str | None]
+    notes: list[str]
 
 
 def normalise(cells: Sequence[RawCell], ours: Any) -> Intake:
@@ -66,14 +68,14 @@ def normalise(cells: Sequence[RawCell], ours: Any) -> Intake:
     ours   the chapter's notebook as the course makes it, with answers or without
     """
     frame = _frame(ours)
-    plan = _Plan()
-    for exercise in frame.stubs:
-        _match(exercise, cells, plan)
+    answers, notes = match(frame.stubs, cells)
+    plan = _Plan(answers, _checked(cells, frame), notes)
     kept = _kept(cells, frame, plan)
-    checks = _check_positions(cells, frame, plan)
-    notebook = _assembled(cells, frame, plan, kept, checks)
-    answers = {name: cells[at].source for name, at in plan.answers.items()}
-    return Intake(notebook, tuple(plan.notes), answers)
+    after = _check_positions(cells, frame, plan)
+    out = [*_missing_setup(cells, frame, plan, kept), *_assembled(cells, frame, plan, kept, after)]
+    plan.notes += _oddities(cells, kept)
+    texts = {name: cells[at].source for name, at in plan.answers.items()}
+    return Intake(_notebook(out, frame), tuple(plan.notes), texts, _places(out))
 
 
 def exercises_found(cells: Sequence[RawCell], exercises: Sequence[str]) -> int:
@@ -99,53 +101,6 @@ def _frame(ours: Any) -> _Frame:
     return frame
 
 
-# Finding the answers
-
-
-def _match(exercise: str, cells: Sequence[RawCell], plan: _Plan) -> None:
-    """Find the cell that answers one exercise: by its id, then by what it defines."""
-    code = [i for i, cell in enumerate(cells) if cell.kind == "code"]
-    by_id = [i for i in code if exercise in cells[i].names]
-    written = [i for i in code if _defines(cells[i].source, exercise)]
-    written = written or [i for i in code if assigns(cells[i].source, exercise)]
-    if written:
-        chosen = written[-1]
-        plan.notes += _how_found(exercise, chosen, by_id, written)
-    elif by_id:
-        chosen = by_id[-1]
-    else:
-        begun = [i for i in code if mentions_definition(cells[i].source, exercise)]
-        if not begun:
-            plan.notes.append(f"no answer of {exercise} was found")
-            return
-        chosen = begun[-1]
-        plan.notes.append(_found_by_definition(exercise, chosen))
-    plan.answers[exercise] = chosen
-
-
-def _defines(source: str, name: str) -> bool:
-    """Whether a cell gives the function a body of its own."""
-    found = definition(source, name)
-    return found is not None and not is_stub(found)
-
-
-def _how_found(exercise: str, chosen: int, by_id: list[int], written: list[int]) -> list[str]:
-    notes = []
-    if len(written) > 1:
-        where = ", ".join(str(i + 1) for i in written)
-        notes.append(
-            f"{exercise} is defined in cells {where}: the last one, cell {chosen + 1}, was graded"
-        )
-    elif chosen not in by_id:
-        notes.append(_found_by_definition(exercise, chosen, moved=bool(by_id)))
-    return notes
-
-
-def _found_by_definition(exercise: str, chosen: int, *, moved: bool = False) -> str:
-    why = "the cell made for it holds none" if moved else "its id was gone"
-    return f"answer of {exercise} found by its definition in cell {chosen + 1}: {why}"
-
-
 # Choosing the cells that run
 
 
@@ -155,7 +110,7 @@ def _kept(cells: Sequence[RawCell], frame: _Frame, plan: _Plan) -> set[int]:
     answers = set(plan.answers.values())
     kept, unedited = set(answers), []
     for i, cell in enumerate(cells):
-        if i in answers or _is_check(cell, frame):
+        if i in answers or plan.checked[i]:
             continue
         if cell.kind == "code" and cell.source.strip() in course:
             unedited.append(i)
@@ -178,44 +133,75 @@ def _needed(cells: Sequence[RawCell], kept: set[int], unedited: list[int]) -> se
     return needed
 
 
-def _is_check(cell: RawCell, frame: _Frame) -> bool:
-    return _checked(cell, frame) is not None
-
-
-def _checked(cell: RawCell, frame: _Frame) -> str | None:
-    """Name the exercise whose check cell this is, or was."""
-    for exercise, check in frame.checks.items():
-        if CHECK + exercise in cell.names or cell.source.strip() == check.source.strip():
-            return exercise
-    return None
-
-
 def _leftover_stub(cell: RawCell, frame: _Frame) -> bool:
     """Whether a cell that is no answer would put an exercise's stub over one."""
-    if cell.kind != "code" or not only_stubs(cell.source):
+    if cell.kind != "code":
         return False
-    return any(definition(cell.source, exercise) for exercise in frame.stubs)
+    known = facts(cell.source)
+    return known.only_stubs and any(exercise in known.defined for exercise in frame.stubs)
 
 
-# Putting the notebook together
+# Placing the checks
+
+
+def _checked(cells: Sequence[RawCell], frame: _Frame) -> list[str | None]:
+    """Name for each cell the exercise whose check it is, or was."""
+    by_id = {CHECK + exercise: exercise for exercise in frame.checks}
+    by_text = {check.source.strip(): exercise for exercise, check in frame.checks.items()}
+    found: list[str | None] = []
+    for cell in cells:
+        claimed = (by_id[name] for name in cell.names if name in by_id)
+        found.append(next(claimed, by_text.get(cell.source.strip())))
+    return found
 
 
 def _check_positions(cells: Sequence[RawCell], frame: _Frame, plan: _Plan) -> dict[int, list[str]]:
-    """Say after which submitted cell each check runs: where the student left it, if that is later
-    than the answer; else right after the answer; at the end if there is no answer.
+    """Say after which submitted cell each check runs: where the student left it, if the answer
+    and its helpers are above; else right below those; at the end if there is no answer.
     """
     after: dict[int, list[str]] = {}
-    for exercise in frame.checks:
-        found = [i for i, cell in enumerate(cells) if _checked(cell, frame) == exercise]
-        if not found:
-            plan.notes.append(f"the check cell of {exercise} was missing and was put back")
-        elif len(found) > 1:
-            times = f"is there {len(found)} times: one is run"
-            plan.notes.append(f"the check cell of {exercise} {times}")
-        answer = plan.answers.get(exercise, len(cells))
-        later = [i for i in found if i > answer]
-        after.setdefault(later[0] if later else answer, []).append(exercise)
+    for exercise, check in frame.checks.items():
+        found = [i for i, name in enumerate(plan.checked) if name == exercise]
+        plan.notes += _how_checked(exercise, [cells[i] for i in found], check)
+        ready = len(cells)
+        if exercise in plan.answers:
+            answer = plan.answers[exercise]
+            ready = _helped(answer, cells, plan.checked)
+            if ready > answer and not [i for i in found if i > ready]:
+                what = f"cell {ready + 1}, which holds something that it uses"
+                plan.notes.append(f"{exercise} was checked after {what}")
+        later = [i for i in found if i > ready]
+        after.setdefault(later[0] if later else ready, []).append(exercise)
     return after
+
+
+def _how_checked(exercise: str, found: list[RawCell], check: Any) -> list[str]:
+    if not found:
+        return [f"the check cell of {exercise} was missing and was put back"]
+    notes = []
+    if len(found) > 1:
+        notes.append(f"the check cell of {exercise} is there {len(found)} times: one is run")
+    if any(cell.source.strip() not in ("", check.source.strip()) for cell in found):
+        advice = "write your own code in a cell of its own"
+        notes.append(f"the check cell of {exercise} was edited: ours is run instead; {advice}")
+    return notes
+
+
+def _helped(answer: int, cells: Sequence[RawCell], checked: Sequence[str | None]) -> int:
+    """Find the last cell that an answer needs: helpers may stand below it."""
+    above = cells[: answer + 1]
+    given = {name for cell in above if cell.kind == "code" for name in bound_names(cell.source)}
+    wanted = used_names(cells[answer].source) - given
+    ready = answer
+    for i in range(answer + 1, len(cells)):
+        helps = cells[i].kind == "code" and not checked[i] and bound_names(cells[i].source) & wanted
+        if helps:
+            ready = i
+            wanted -= bound_names(cells[i].source)
+    return ready
+
+
+# Putting the notebook together
 
 
 def _assembled(
@@ -223,29 +209,23 @@ def _assembled(
     frame: _Frame,
     plan: _Plan,
     kept: set[int],
-    checks: dict[int, list[str]],
-) -> Any:
-    out = _missing_setup(cells, frame, plan, kept)
+    after: Mapping[int, list[str]],
+) -> list[NotebookNode]:
+    out = []
     exercise_at = {at: name for name, at in reversed(plan.answers.items())}
-    for i, cell in enumerate(cells):
+    for i in range(len(cells) + 1):
         if i in exercise_at:
-            out.append(_answer_cell(cell, frame.stubs[exercise_at[i]]))
+            out.append(_copied(frame.stubs[exercise_at[i]], cells[i].source))
         elif i in kept:
-            make = new_code_cell if cell.kind == "code" else new_markdown_cell
-            out.append(make(cell.source))
-        out += [_check_cell(frame.checks[name]) for name in checks.get(i, [])]
-    out += [_check_cell(frame.checks[name]) for name in checks.get(len(cells), [])]
-    notebook = new_notebook(cells=out, metadata=frame.metadata)
-    notebook.nbformat_minor = 5
-    for number, one in enumerate(notebook.cells, start=1):
-        one["id"] = one.metadata.get("nbgrader", {}).get("grade_id") or f"cell-{number}"
-    nbformat.validate(notebook)
-    return notebook
+            out.append(_plain_cell(cells[i].kind, cells[i].source))
+        checks = [frame.checks[name] for name in after.get(i, [])]
+        out += [_copied(check, check.source) for check in checks]
+    return out
 
 
 def _missing_setup(
     cells: Sequence[RawCell], frame: _Frame, plan: _Plan, kept: set[int]
-) -> list[Any]:
+) -> list[NotebookNode]:
     """Put back the course's own cells that the answers need and that were deleted or emptied."""
     running = [cells[i].source for i in sorted(kept) if cells[i].kind == "code"]
     bound = {name for source in running for name in bound_names(source)}
@@ -258,12 +238,47 @@ def _missing_setup(
             wanted = (wanted - given) | (used_names(source) - bound_names(source) - bound)
             names = ", ".join(sorted(given))
             plan.notes.append(f"the course's cell that gives {names} was put back")
-    return [new_code_cell(source) for source in back]
+    return [_plain_cell("code", source) for source in back]
 
 
-def _answer_cell(cell: RawCell, stub: Any) -> Any:
-    return new_code_cell(cell.source, metadata=stub.metadata)
+def _copied(ours: Any, source: str) -> NotebookNode:
+    """Make a code cell with the metadata of one of the course's."""
+    cell = _plain_cell("code", source)
+    cell["metadata"] = copy.deepcopy(ours.metadata)
+    return cell
 
 
-def _check_cell(check: Any) -> Any:
-    return new_code_cell(check.source, metadata=check.metadata)
+def _plain_cell(kind: str, source: str) -> NotebookNode:
+    # nbformat's own functions check every cell against a schema, which takes half of the time.
+    cell = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
+    if kind == "code":
+        cell.update(outputs=[], execution_count=None)
+    return cell
+
+
+def _notebook(cells: list[NotebookNode], frame: _Frame) -> NotebookNode:
+    for number, one in enumerate(cells, start=1):
+        one["id"] = one.metadata.get("nbgrader", {}).get("grade_id") or f"cell-{number}"
+    metadata = NotebookNode(copy.deepcopy(frame.metadata))
+    return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=cells)
+
+
+def _places(cells: Sequence[NotebookNode]) -> dict[str, int]:
+    ids = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in cells]
+    return {one.removeprefix(CHECK): i for i, one in enumerate(ids) if one.startswith(CHECK)}
+
+
+def _oddities(cells: Sequence[RawCell], kept: set[int]) -> list[str]:
+    """Say what in the cells that run is no Python that a person would write."""
+    notes = []
+    for i in sorted(i for i in kept if cells[i].kind == "code"):
+        source = cells[i].source
+        conflict = CONFLICT.search(source)
+        if conflict and conflict[0][0] != "=":
+            where = f"`{conflict[0][:40]}` in line {source.count(chr(10), 0, conflict.start()) + 1}"
+            what = f"cell {i + 1} holds a merge conflict, {where}"
+            notes.append(f"{what}: settle it and hand in again")
+        if len(source) > LONGEST_CELL:
+            what = f"cell {i + 1} is longer than {LONGEST_CELL:,} characters"
+            notes.append(f"{what}: what it defines was not looked for")
+    return notes

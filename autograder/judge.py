@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 import torch
 
 from autograder.diagnose import Observation, suspect
+from autograder.forbidden import reason
 from autograder.inputs import generator
-from autograder.perform import perform
+from autograder.replies import reply_of
 from autograder.spec import Case, Exercise, Trial
 from autograder.verdict import Finding, Report, Verdict
 from autograder.wire import Fault, FaultKind, Reply, Request, map_request
@@ -22,9 +26,21 @@ DRAWS = {True: 1, False: 3}  # by whether the seed is the public one
 VERDICT_OF = {
     FaultKind.TIME: Verdict.TIME,
     FaultKind.MEMORY: Verdict.MEMORY,
+    FaultKind.OUTPUT: Verdict.OUTPUT,
     FaultKind.EXITED: Verdict.EXITED,
 }
 NOT_TRIED = "not tried: an earlier call {}"
+
+
+@dataclass
+class _Seen:
+    """What was found while the cases of an exercise were tried."""
+
+    observations: list[Observation] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    stopped: Fault | None = None
+    used: str = ""
+    unwritten: bool = False
 
 
 def judge(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str = "cpu") -> Report:
@@ -34,9 +50,38 @@ def judge(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str 
     seed    the public seed draws each case once; any other seed draws it three times
     device  where the tensors of the requests live
     """
+    return _guarded(exercise, ask, seed, device, _cause)
+
+
+def assess(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str = "cpu") -> Report:
+    """Judge as `judge` does, but do not search for the cause of what is wrong."""
+    return _guarded(exercise, ask, seed, device, _no_cause)
+
+
+def watching(exercise: Exercise, ask: Ask) -> Ask:
+    """Ask so that the reply tells which of the exercise's forbidden functions were called."""
+
+    def asked(request: Request) -> Reply:
+        return ask(replace(request, watch=exercise.forbidden))
+
+    return asked
+
+
+def _cause(exercise: Exercise, seen: _Seen) -> str:
+    return str(suspect(exercise, seen.observations) or "")
+
+
+def _no_cause(exercise: Exercise, seen: _Seen) -> str:
+    del exercise, seen  # as for _cause
+    return ""
+
+
+def _guarded(
+    exercise: Exercise, ask: Ask, seed: str, device: str, cause: Callable[[Exercise, _Seen], str]
+) -> Report:
     try:
         with _one_thread(), _own_defaults():
-            return _judged(exercise, ask, seed, device)
+            return _report(exercise, _tried(exercise, ask, seed, device), cause)
     except Exception as error:  # a fault of ours must be reported as ours
         text = f"The grader itself failed ({type(error).__name__}: {error}). Tell your instructor."
         return Report(exercise.id, Verdict.GRADER_ERROR, 0.0, exercise.points, text)
@@ -59,35 +104,55 @@ def _own_defaults() -> Iterator[None]:
     dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        with torch.device("cpu"), torch.inference_mode(False), torch.enable_grad():
+        with _on_the_cpu(), torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
         torch.set_default_dtype(dtype)
 
 
-def _judged(exercise: Exercise, ask: Ask, seed: str, device: str) -> Report:
-    seen: list[Observation] = []
-    findings: list[Finding] = []
-    stopped: Fault | None = None
+def _on_the_cpu() -> AbstractContextManager[Any]:
+    """Make new tensors on the CPU; torch's own way is slow, and seldom needed."""
+    if torch.get_default_device().type == "cpu":
+        return nullcontext()
+    device: AbstractContextManager[Any] = torch.device("cpu")
+    return device
+
+
+def _tried(exercise: Exercise, ask: Ask, seed: str, device: str) -> _Seen:
+    seen = _Seen()
     for case in exercise.cases:
-        if stopped:
-            text = NOT_TRIED.format(_ending(stopped))
-            findings.append(Finding(case.behaviour, passed=False, message=text))
+        if seen.stopped:
+            text = NOT_TRIED.format(_ending(seen.stopped))
+            seen.findings.append(Finding(case.behaviour, passed=False, message=text))
             continue
         observed = list(_observe(exercise, case, ask, seed, device))
-        if not seen and _is_unwritten(observed[0].reply):
-            return _not_answered(exercise)
-        seen += observed
-        findings.append(_finding(case, observed))
-        stopped = _ends_everything(observed[-1].reply)
-    return _report(exercise, seen, findings)
+        seen.used = _used(exercise, observed[-1].reply)
+        seen.unwritten = not seen.observations and _is_unwritten(observed[0].reply)
+        if seen.used or seen.unwritten:
+            return seen
+        seen.observations += observed
+        seen.findings.append(_finding(case, observed))
+        seen.stopped = _ends_everything(observed[-1].reply)
+    return seen
 
 
-def trials(exercise: Exercise, case: Case, seed: str, device: str = "cpu") -> Iterator[Trial]:
-    """Draw the trials of a case; they depend on the exercise, the case and the seed alone."""
-    for draw in range(DRAWS[seed == PUBLIC_SEED]):
-        for trial in case.draw(generator(seed, exercise.id, case.behaviour, draw)):
-            yield _moved(trial, device)
+def trials(exercise: Exercise, case: Case, seed: str, device: str = "cpu") -> tuple[Trial, ...]:
+    """Draw the trials of a case; they depend on the exercise, the case and the seed alone.
+
+    They are drawn once: all answers get the same, and must get copies of the tensors.
+    """
+    return drawn(exercise, case, seed, device)
+
+
+@lru_cache(maxsize=1024)  # a chapter has some 50 cases
+def drawn(exercise: Exercise, case: Case, seed: str, device: str) -> tuple[Trial, ...]:
+    """Draw the trials of a case, and keep them: `drawn.cache_clear` forgets."""
+    with _own_defaults():
+        return tuple(
+            _moved(trial, device)
+            for draw in range(DRAWS[seed == PUBLIC_SEED])
+            for trial in case.draw(generator(seed, exercise.id, case.behaviour, draw))
+        )
 
 
 def _moved(trial: Trial, device: str) -> Trial:
@@ -104,16 +169,21 @@ def _moved(trial: Trial, device: str) -> Trial:
 def _observe(
     exercise: Exercise, case: Case, ask: Ask, seed: str, device: str
 ) -> Iterator[Observation]:
-    """Try a case until the first trial that fails."""
+    """Try a case until the first trial that fails, or that uses what is forbidden."""
     for trial in trials(exercise, case, seed, device):
         reply = ask(trial.request)
-        expected = perform(exercise.solution, trial.request)
+        expected = reply_of(exercise.solution, trial)
         if expected.fault:
             raise RuntimeError(f"the reference failed on {trial.inputs}: {expected.fault.message}")
         problem = case.examine(trial, reply, expected, case.tolerance)
         yield Observation(case, trial, reply, problem)
-        if problem:
+        if problem or _used(exercise, reply):
             return
+
+
+def _used(exercise: Exercise, reply: Reply) -> str:
+    """Name the forbidden function that an answer called; a reply cannot make up a name."""
+    return next((name for name in reply.used if name in exercise.forbidden), "")
 
 
 def _finding(case: Case, observed: list[Observation]) -> Finding:
@@ -122,20 +192,19 @@ def _finding(case: Case, observed: list[Observation]) -> Finding:
     return Finding(case.behaviour, not last.problem, shown.trial.inputs, last.problem or "")
 
 
-def _report(exercise: Exercise, seen: list[Observation], findings: list[Finding]) -> Report:
-    found = (*findings,)
+def _report(exercise: Exercise, seen: _Seen, cause: Callable[[Exercise, _Seen], str]) -> Report:
+    points = exercise.points
+    if seen.used:
+        return Report(exercise.id, Verdict.FORBIDDEN, 0.0, points, reason(seen.used))
+    if seen.unwritten:
+        return _not_answered(exercise)
+    found, printed = (*seen.findings,), _printed(seen.observations)
     if all(f.passed for f in found):
-        points = exercise.points
-        return Report(exercise.id, Verdict.PASS, points, points, "", found, _printed(seen))
-    return Report(
-        exercise.id,
-        _verdict(seen),
-        _partial(exercise, findings),
-        exercise.points,
-        str(suspect(exercise, seen) or ""),
-        found,
-        _printed(seen),
-    )
+        return Report(exercise.id, Verdict.PASS, points, points, "", found, printed)
+    score = _partial(exercise, seen.findings)
+    diagnosis = cause(exercise, seen)
+    verdict = _verdict(seen.observations)
+    return Report(exercise.id, verdict, score, points, diagnosis, found, printed)
 
 
 def _partial(exercise: Exercise, findings: list[Finding]) -> float:
@@ -174,6 +243,7 @@ def _ending(fault: Fault) -> str:
     return {
         FaultKind.TIME: "ran out of time",
         FaultKind.MEMORY: "ran out of memory",
+        FaultKind.OUTPUT: "gave back or printed too much",
         FaultKind.EXITED: "asked Python to exit",
     }[fault.kind]
 

@@ -1,4 +1,8 @@
-"""What an exercise is: frozen data, no behaviour."""
+"""What an exercise is: frozen data, no behaviour.
+
+Exercises, cases and trials are compared by identity: each stands in one place only, and what was
+computed for it can be kept under it.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ Implementation = Callable[..., Any]
 Examine = Callable[["Trial", Reply, Reply, float | None], str | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """One use of the answer.
+    """One use of the answer. It is drawn once and used many times: nobody changes its tensors.
 
     sizes    the size that each axis letter has here
     returns  what comes back: axis letters ("B L M") for a tensor, names ("mean, variance") for
@@ -31,7 +35,7 @@ class Trial:
     returns: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One behaviour, and how to draw inputs that show whether it holds.
 
@@ -48,7 +52,7 @@ class Case:
     tolerance: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """Everything about one exercise, said once.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from autograder.limits import Limits
 from autograder.outcome import without_record
 from autograder.result import Result
 from autograder.sitting import Sitting
-from autograder.untrusted import Unreadable, file_bytes, read_notebook
+from autograder.untrusted import RawCell, Unreadable, file_bytes, read_notebook
 from autograder.verdict import Verdict
 from autograder.zygotes import Spawned, Zygote, open_zygote
 
@@ -139,13 +139,20 @@ def _graded_bytes(settings: Settings, chapter: str, name: str, data: bytes) -> t
         known = chapter or chapter_of(read.cells, named)
     except (Unreadable, UnknownChapter) as problem:
         return without_notebook(named, f"{name}: {problem}"), ""
-    intake = normalise(read.cells, _frame(settings.frames[known]))
-    zygote = _zygote(settings.tier)
-    options = {"modules": given_modules(known), "seconds": settings.limits.request}
-    start = partial(zygote.session, options)
-    reports = Sitting(intake, known, start, settings.seed, settings.limits).held()
-    executed = json.dumps(intake.notebook, ensure_ascii=False, sort_keys=True)
-    return Result(known, reports, notes=(*read.notes, *intake.notes)), executed
+    result, notebook = graded_cells(settings, known, read.cells)
+    executed = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
+    return replace(result, notes=(*read.notes, *result.notes)), executed
+
+
+def graded_cells(
+    settings: Settings, chapter: str, cells: Sequence[RawCell]
+) -> tuple[Result, dict[str, Any]]:
+    """Grade what was read of a notebook; give the result and the executed notebook."""
+    intake = normalise(cells, _frame(settings.frames[chapter]))
+    options = {"modules": given_modules(chapter), "seconds": settings.limits.request}
+    start = partial(_zygote(settings.tier).session, options)
+    reports = Sitting(intake, chapter, start, settings.seed, settings.limits).held()
+    return Result(chapter, reports, notes=intake.notes), intake.notebook
 
 
 @cache

@@ -24,6 +24,9 @@ EXTRA_OF = {
     "nbformat": "grade",
     "jupytext": "grade",
     "traitlets": "grade",
+    "sqlalchemy": "grade",
+    "distributed": "cluster",
+    "psycopg": "postgres",
     "pybtex": "book",
     "jupyter_book": "book",
     "sphinx": "book",
@@ -37,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        return int(import_module(f"autograder.cli.{arguments.command}").run(arguments))
+        module = arguments.command.replace("-", "_")
+        return int(import_module(f"autograder.cli.{module}").run(arguments))
     except UsageError as problem:
         return stop(BAD_USAGE, str(problem))
     except ModuleNotFoundError as missing:
@@ -81,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     _book(commands)
     _check(commands)
     _grade(commands)
+    _class_bundle(commands)
     _lists(commands)
     return parser
 
@@ -119,6 +124,13 @@ def _grade(commands: Any) -> None:
     one.add_argument("--db", metavar="URL", help="PostgreSQL for records and gradebook")
     one.add_argument("--trust-students", action="store_true", help="grade without a sandbox")
     _sandbox(one)
+
+
+def _class_bundle(commands: Any) -> None:
+    words = "Make the zip for a chapter's students: the notebook, and a check without answers."
+    one = _add(commands, "class-bundle", words)
+    one.add_argument("chapter", metavar="CHAPTER", help="its name or number: 02")
+    one.add_argument("--out", type=Path, metavar="FILE.zip", help="instead of _build/bundles/")
 
 
 def _sandbox(one: argparse.ArgumentParser) -> None:

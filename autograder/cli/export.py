@@ -24,59 +24,73 @@ from autograder.usage import UsageError
 
 FORMATS = ("canvas", "moodle", "csv", "gradescope")
 RESULTS = "results.json"
+EXPORTS = "exports"
 
 
 def run(arguments: Namespace) -> int:
-    """Write the files, print where each is, and tell on stderr what they leave out."""
-    folder: Path = arguments.folder
-    records = _records(folder)
-    marks = _marks(folder, arguments.db, records, arguments.chapter)
-    roster = read_roster(arguments.roster) if arguments.roster else None
-    export = _export(arguments.to, marks, roster, records)
-    for name, data in export.files.items():
-        write_whole(folder / "exports" / name, data)
-    for note in export.notes:
+    """Write the files, print where they are, and tell on stderr what they leave out."""
+    made = export(arguments.folder, arguments.to, arguments.roster, arguments.chapter, arguments.db)
+    for note in made.notes:
         print(f"note: {note}", file=sys.stderr)
-    _tell(folder / "exports", export)
+    where = arguments.folder / EXPORTS
+    count = len(made.files)
+    print(where / next(iter(made.files)) if count == 1 else f"{count} files in {where}")
     return OK
 
 
-def _export(
-    kind: str, marks: Sequence[Mark], roster: Roster | None, records: Sequence[Any]
+def export(
+    folder: Path,
+    to: str,
+    roster: Path | None = None,
+    chapter: str | None = None,
+    db: str | None = None,
 ) -> Export:
-    if kind == "canvas":
+    """Make the files for one platform, and write them to exports/ in the class's folder.
+
+    to       one of FORMATS
+    roster   the platform's list of students
+    chapter  of which to export; all, if None
+    db       address of the gradebook; None is gradebook.db in the folder
+
+    Raises UsageError for a folder that holds no gradebook or no marks, and for a bad roster.
+    """
+    records = _records(folder, needed=to == "gradescope")
+    people = read_roster(roster) if roster else None
+    marks = under_their_names(_marks(folder, db, chapter), (one["student"] for one in records))
+    made = _made(to, marks, people, records)
+    for name, data in made.files.items():
+        write_whole(folder / EXPORTS / name, data)
+    return made
+
+
+def _made(to: str, marks: Sequence[Mark], roster: Roster | None, records: Sequence[Any]) -> Export:
+    if to == "canvas":
         return canvas(marks, roster)
-    if kind == "moodle":
+    if to == "moodle":
         return moodle(marks, roster)
-    if kind == "gradescope":
+    if to == "gradescope":
         return gradescope(marks, [(safe_name(one["student"]), one) for one in records])
     return plain(marks)
 
 
-def _marks(folder: Path, db: str | None, records: Sequence[Any], chapter: str | None) -> list[Mark]:
+def _marks(folder: Path, db: str | None, chapter: str | None) -> list[Mark]:
     if db is None and not (folder / "gradebook.db").is_file():
         raise UsageError(f"{folder} holds no gradebook.db: name the folder of `course grade --out`")
     book = open_gradebook(gradebook_url(folder, db))
     try:
-        marks = final_marks(book)
+        marks = [mark for mark in final_marks(book) if chapter in (None, mark.chapter)]
     finally:
         book.close()
-    marks = [mark for mark in marks if chapter in (None, mark.chapter)]
     if not marks:
         raise UsageError(f"the gradebook holds no marks{f' of {chapter}' if chapter else ''}")
-    return under_their_names(marks, (one["student"] for one in records))
+    return marks
 
 
-def _records(folder: Path) -> list[Any]:
+def _records(folder: Path, needed: bool) -> list[Any]:
     path = folder / RESULTS
     if not path.is_file():
+        if needed:
+            raise UsageError(f"{path} is missing: run `course grade` again, which writes it")
         return []
     records: list[Any] = json.loads(path.read_text(encoding="utf-8"))
     return records
-
-
-def _tell(where: Path, export: Export) -> None:
-    if len(export.files) == 1:
-        print(where / next(iter(export.files)))
-    else:
-        print(f"{len(export.files)} files in {where}")

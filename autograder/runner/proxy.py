@@ -6,6 +6,7 @@ The numbers go there and come back, and so do gradients: the course's code is ne
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,33 +18,47 @@ from autograder.perform import plain
 from autograder.wire import Data
 
 
-def proxy(connection: Connection, name: str) -> Callable[..., Any]:
+@dataclass
+class Line:
+    """The way to the judge; number is that of the last message, which the next answer repeats."""
+
+    connection: Connection
+    number: int
+
+    def ask(self, question: dict[str, Data]) -> Data:
+        """Ask in the middle of an answer, and wait for what comes back."""
+        self.connection.send_bytes(encode({**question, "number": self.number}))
+        answer = decode(self.connection.recv_bytes(LARGEST))
+        self.number = answer["number"]
+        return answer
+
+
+def proxy(line: Line, name: str) -> Callable[..., Any]:
     """Make a function that has the judge compute `name`, differentiable in its tensors."""
 
     def standin(*args: Any, **kwargs: Any) -> Any:
-        line = _Line(connection, name, args, kwargs)
+        call = _Call(line, name, args, kwargs)
         apply: Callable[..., Any] = _Asked.apply  # torch leaves it untyped
-        return apply(line, *line.tensors)
+        return apply(call, *call.tensors)
 
     standin.__name__ = standin.__qualname__ = name
     return standin
 
 
-class _Line:
-    """One call: which arguments are tensors, and the way to the judge."""
+class _Call:
+    """One call, and which of its arguments are tensors."""
 
     def __init__(
-        self, connection: Connection, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, line: Line, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        self.connection, self.name = connection, name
+        self.line, self.name = line, name
         self.args, self.kwargs = args, kwargs
         self.tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
 
     def ask(self, **more: Data) -> tuple[Data, ...]:
         """Send the call and wait for its values. Raises RuntimeError if it has none."""
         arguments = {"args": plain(self.args), "kwargs": plain(self.kwargs)}
-        self.connection.send_bytes(encode({"call": self.name, **arguments, **more}))
-        reply = as_reply(decode(self.connection.recv_bytes(LARGEST)))
+        reply = as_reply(self.line.ask({"call": self.name, **arguments, **more}))
         if reply.fault:
             raise RuntimeError(reply.fault.message)
         return reply.values
@@ -53,14 +68,14 @@ class _Asked(torch.autograd.Function):
     """The judge's function as one operation of autograd."""
 
     @staticmethod
-    def forward(ctx: Any, line: _Line, *tensors: Tensor) -> Any:
-        ctx.line = line
+    def forward(ctx: Any, call: _Call, *tensors: Tensor) -> Any:
+        ctx.call = call
         ctx.needs = [tensor.requires_grad for tensor in tensors]
-        (value,) = line.ask()
+        (value,) = call.ask()
         return value
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> Any:
-        gradients = ctx.line.ask(cotangent=plain(cotangents))
+        gradients = ctx.call.ask(cotangent=plain(cotangents))
         wanted = [g if needs else None for g, needs in zip(gradients, ctx.needs, strict=True)]
         return None, *wanted

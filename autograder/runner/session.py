@@ -17,7 +17,7 @@ from typing import Any
 
 from autograder.frames import LARGEST, FrameError, as_request, decode, encode, reply_data
 from autograder.perform import perform
-from autograder.runner.proxy import proxy
+from autograder.runner.proxy import Line, proxy
 from autograder.runner.shell import Shell, new_shell, run_cell
 from autograder.wire import Data, Fault, FaultKind, Reply
 
@@ -37,15 +37,17 @@ def serve(connection: Connection, options: Mapping[str, Any]) -> None:
             message = decode(connection.recv_bytes(LARGEST))
         except (EOFError, OSError):
             return
-        answer = DO[message["do"]](shell, message, connection, options)
-        connection.send_bytes(_frame(answer))
+        line = Line(connection, message["number"])
+        answer = DO[message["do"]](shell, message, line, options)
+        connection.send_bytes(_frame({**answer, "number": line.number}))
 
 
 def _frame(answer: Data) -> bytes:
     try:
         return encode(answer)
     except FrameError as error:
-        return encode({"reply": reply_data(Reply(fault=Fault(FaultKind.OUTPUT, str(error))))})
+        fault = Fault(FaultKind.OUTPUT, str(error))
+        return encode({"reply": reply_data(Reply(fault=fault)), "number": answer["number"]})
 
 
 def _cell(shell: Shell, message: Data, *_: Any) -> Data:
@@ -62,9 +64,9 @@ def _look(shell: Shell, message: Data, *_: Any) -> Data:
     return {"kind": "function" if callable(thing) else type(thing).__name__}
 
 
-def _ask(shell: Shell, message: Data, connection: Connection, options: Mapping[str, Any]) -> Data:
+def _ask(shell: Shell, message: Data, line: Line, options: Mapping[str, Any]) -> Data:
     for name in message["standins"]:
-        shell.user_ns[name] = proxy(connection, name)
+        shell.user_ns[name] = proxy(line, name)
     target = shell.user_ns.get(message["name"])
     if target is None:
         missing = Fault(FaultKind.NOT_WRITTEN, "it is no longer there")

@@ -304,6 +304,51 @@ def test_of_two_wrong_answers_each_pays_once():
     assert report.score < report.max_score
 
 
+def test_a_forbidden_use_in_an_earlier_answer_costs_that_one_alone():
+    at_hand = {"__name__": "a_notebook"}
+    ready = "torch.nn.functional.scaled_dot_product_attention(q, k, torch.eye(k.shape[-2]))"
+    exec(f"import torch\ndef attention_weights(q, k):\n    return {ready}\n{VALUES}", at_hand)
+    assert check(at_hand["attention_weights"]).report.verdict == Verdict.FORBIDDEN
+    report = check(at_hand["scaled_dot_product_attention"]).report
+    assert report.verdict == Verdict.PASS
+    assert "with yours it gets 0 points" in report.diagnosis
+
+
+VALUES = "def scaled_dot_product_attention(q, k, v):\n    return attention_weights(q, k) @ v\n"
+
+
+def test_a_later_exercise_is_no_help():
+    at_hand = {"__name__": "a_notebook"}
+    source = """
+def softmax(x, dim=-1):
+    n = x.shape[dim]
+    return attention_weights(x.movedim(dim, -1) * n ** 0.5, torch.eye(n)).movedim(-1, dim)
+def attention_weights(q, k):
+    raise NotImplementedError
+"""
+    exec(f"import torch\n{source}", at_hand)
+    assert check(at_hand["softmax"]) == 0
+
+
+HIDDEN = {
+    "a name that is put together": "getattr(torch, 'soft' + 'max')(x, dim)",
+    "of the tensor": "getattr(x, ''.join(['soft', 'max']))(dim)",
+    "of the directory": "getattr(F, next(n for n in dir(F) if n == 'soft' + 'max'))(x, dim)",
+    "in a text that is put together": "eval('torch.soft' + 'max(x, dim)')",
+    "another function's inside": "torch.distributions.Categorical(logits=x.movedim(dim, -1)).probs",
+}
+
+
+@pytest.mark.parametrize("body", HIDDEN.values(), ids=HIDDEN)
+def test_a_forbidden_function_under_a_disguise_is_found_when_it_runs(body):
+    at_hand = {"__name__": "a_notebook"}
+    head = "import torch\nimport torch.nn.functional as F\n"
+    exec(f"{head}def softmax(x, dim=-1):\n    return {body}\n", at_hand)
+    report = check(at_hand["softmax"]).report
+    assert (report.verdict, report.score) == (Verdict.FORBIDDEN, 0)
+    assert "which already does what you are asked to write" in report.diagnosis
+
+
 def test_a_stub_that_is_called_is_named_as_the_one_that_is_not_written():
     def helper(x):
         raise NotImplementedError

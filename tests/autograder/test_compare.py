@@ -6,11 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.compare import NUMBER_TOLERANCE, TOLERANCE, alike, difference, values
+from autograder.compare import (
+    NUMBER_TOLERANCE,
+    TOLERANCE,
+    alike,
+    difference,
+    inputs_kept,
+    values,
+    zeros_kept,
+)
 from autograder.inputs import LARGEST, SMALLEST, described, generator, integer, sizes, uniform
 from autograder.perform import perform, plain
 from autograder.spec import Trial
@@ -265,6 +273,83 @@ def test_values_that_are_no_data_come_back_as_their_names():
     made = [object(), {1: np.float32(0.5)}, np.array(["x"]), (np.bool_(1),)]
     expected = [Foreign("object"), {"1": 0.5}, Foreign("ndarray", (1,)), (True,)]
     assert perform(lambda: made, call()).values == (expected,)
+
+
+ODD = [
+    torch.ones(2, 3),
+    torch.full((2, 3), torch.nan),
+    torch.tensor([[torch.inf, -torch.inf, 0.0], [1.0, -1.0, 1e38]]),
+    *(torch.ones(2, 3).to(kind) for kind in (torch.float16, torch.float64, torch.complex64)),
+    *(torch.ones(2, 3).to(kind) for kind in (torch.int64, torch.uint8, torch.bool)),
+    *(torch.ones(shape) for shape in ((), (1,), (2,), (0,), (2, 0, 3), (1,) * 12)),
+    torch.ones(2, 3, device="meta"),
+    torch.ones(1, device="meta"),
+    torch.tensor([complex(0, 1)]),
+    Foreign("Thing", (2, 3)),
+]
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(max_size=5)
+    | st.sampled_from(ODD)
+)
+PLAIN = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+FAULTS = st.builds(Fault, st.sampled_from(FaultKind), st.text(max_size=9), st.text(max_size=9))
+REPLIES = st.builds(
+    Reply,
+    st.lists(PLAIN, max_size=3).map(tuple),
+    st.none() | FAULTS,
+    st.lists(st.text(max_size=5), max_size=2).map(tuple),
+)
+EXPECTED = [(value,) for value in ODD if isinstance(value, Tensor)]
+EXPECTED += [((6, 24),), ((0.5, 1e300),), (1,), (0.5,), ("text",), (None,), (True,), (ODD[0], 3)]
+
+
+@given(REPLIES, st.sampled_from(EXPECTED))
+@settings(max_examples=500, deadline=None)
+def test_any_reply_can_be_examined(reply, expected):
+    want = Reply(expected)
+    for examine in (values, inputs_kept) + (zeros_kept,) * isinstance(expected[0], Tensor):
+        found = examine(TRIAL, reply, want, None)
+        assert found is None or isinstance(found, str)
+        assert reply.values or found is not None or reply.fault
+    assert alike(reply, want, None) in (True, False)
+    assert examine_itself(want) is None
+
+
+def examine_itself(want):
+    return values(TRIAL, want, want, None)
+
+
+@given(seeds, shapes, dtypes, st.integers(0, 3))
+def test_alike_and_no_difference_are_the_same_thing(seed, shape, dtype, change):
+    want = numbers(seed, shape, dtype)
+    got = [want, want * (1 + 3e-6), want + 1, want * torch.nan][change].to(dtype)
+    assert alike(Reply((got,)), Reply((want,)), None) == (difference(got, want) is None)
+
+
+@given(seeds, st.sampled_from([torch.inf, -torch.inf, torch.nan]))
+def test_where_an_infinity_is_expected_no_number_will_do(seed, special):
+    want = numbers(seed, [3, 4])
+    want[1, 2] = special
+    got = want.clone()
+    assert difference(got, want) is None
+    got[1, 2] = 1e30
+    assert difference(got, want) is not None
+    got = want.clone()
+    got[0, 0] += 1
+    assert difference(got, want) is not None
 
 
 # Inputs

@@ -22,6 +22,7 @@ from autograder.compare import alike
 from autograder.editions.source import BEGIN, answer_lines, signature
 from autograder.exercises import chapter_02
 from autograder.judge import PUBLIC_SEED, judge, trials
+from autograder.judge import drawn as kept_draws
 from autograder.perform import perform
 from autograder.spec import Exercise, hint_of
 from autograder.verdict import Report, Verdict
@@ -301,7 +302,8 @@ def test_cases_depend_on_the_seed_alone(exercise):
 
 
 def drawn(exercise: Exercise, seed: str, backwards: bool = False) -> dict[str, list[str]]:
-    """Write every trial out, bit for bit."""
+    """Draw every trial anew and write it out, bit for bit."""
+    kept_draws.cache_clear()
     cases = reversed(exercise.cases) if backwards else exercise.cases
     found = {c.behaviour: [written(t) for t in trials(exercise, c, seed)] for c in cases}
     return {case.behaviour: found[case.behaviour] for case in exercise.cases}

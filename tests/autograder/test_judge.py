@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,14 +14,13 @@ import torch
 from torch import Tensor, nn
 from toys import MODULE, Average, doubled, exercise, judged, one_tensor, squared, unchanged
 
-from autograder import perform as performing
 from autograder.catalogue import exercise as find
 from autograder.compare import values
-from autograder.judge import judge, trials
+from autograder.judge import assess, judge, trials, watching
 from autograder.perform import perform
 from autograder.spec import Case
 from autograder.verdict import Verdict
-from autograder.wire import Fault, FaultKind, Reply, call
+from autograder.wire import Fault, FaultKind, Reply, call, map_request
 from solutions.softmax import softmax
 
 
@@ -99,24 +99,20 @@ def test_a_fault_alone_is_no_ground_for_a_possible_cause():
 # Endings
 
 
-def test_an_infinite_loop_ends_soon_and_the_rest_is_not_tried(monkeypatch):
-    monkeypatch.setattr(performing, "SECONDS_PER_REQUEST", 0.2)
-
+def test_an_infinite_loop_ends_soon_and_the_rest_is_not_tried():
     def forever(x):
         while True:
             pass
 
     start = time.perf_counter()
-    report = judged(forever)
+    report = judged(forever, seconds=0.2)
     assert time.perf_counter() - start < 3
     assert (report.verdict, report.score) == (Verdict.TIME, 0)
     assert report.findings[0].message == "still running after 0.2 seconds"
     assert report.findings[1].message == "not tried: an earlier call ran out of time"
 
 
-def test_an_exception_handler_does_not_swallow_the_deadline(monkeypatch):
-    monkeypatch.setattr(performing, "SECONDS_PER_REQUEST", 0.2)
-
+def test_an_exception_handler_does_not_swallow_the_deadline():
     def stubborn(x):
         while True:
             try:
@@ -124,7 +120,7 @@ def test_an_exception_handler_does_not_swallow_the_deadline(monkeypatch):
             except Exception:
                 continue
 
-    assert judged(stubborn).verdict == Verdict.TIME
+    assert judged(stubborn, seconds=0.2).verdict == Verdict.TIME
 
 
 def raising(error):
@@ -479,3 +475,170 @@ def test_mistakes_do_not_run_when_all_is_well():
         raise SystemExit
 
     assert judged(doubled, exercise(mistakes=(explosive, squared))).verdict == Verdict.PASS
+
+
+# What is forbidden
+
+NAMES = ("torch.softmax", "Tensor.softmax")
+
+
+def replying(*used):
+    return lambda request: replace(perform(doubled, request), used=used)
+
+
+def test_a_forbidden_call_costs_all_points_and_is_named():
+    report = judge(exercise(forbidden=NAMES), replying("Tensor.softmax", "torch.softmax"))
+    assert (report.verdict, report.score) == (Verdict.FORBIDDEN, 0)
+    assert report.diagnosis.startswith("Your answer uses Tensor.softmax, which already does")
+
+
+def test_a_reply_cannot_put_in_a_name_of_its_own():
+    report = judge(exercise(forbidden=NAMES), replying("<script>", "torch.exp"))
+    assert report.verdict == Verdict.PASS
+
+
+def test_a_forbidden_call_on_the_last_draw_counts_too():
+    requests = []
+
+    def ask(request):
+        requests.append(request)
+        return replace(perform(doubled, request), used=NAMES if len(requests) == 6 else ())
+
+    assert judge(exercise(forbidden=NAMES), ask, seed="secret").verdict == Verdict.FORBIDDEN
+    assert len(requests) == 6
+
+
+def test_nothing_is_asked_after_a_forbidden_call():
+    requests = []
+
+    def ask(request):
+        requests.append(request)
+        return Reply(fault=Fault(FaultKind.TIME, "long"), used=NAMES)
+
+    assert judge(exercise(forbidden=NAMES), ask).verdict == Verdict.FORBIDDEN
+    assert len(requests) == 1
+
+
+def test_watching_asks_for_what_the_exercise_forbids():
+    asked = []
+
+    def ask(request):
+        asked.append(request)
+        return perform(doubled, request)
+
+    judge(exercise(forbidden=NAMES), ask)
+    assert {request.watch for request in asked} == {()}
+    del asked[:]
+    spec = exercise(forbidden=NAMES)
+    judge(spec, watching(spec, ask))
+    assert {request.watch for request in asked} == {NAMES}
+
+
+# Computed once
+
+
+def test_assessing_is_judging_without_a_cause():
+    report, other = judged(squared), assess(exercise(), partial(perform, squared))
+    assert report.diagnosis
+    assert other == replace(report, diagnosis="")
+    assert assess(exercise(), partial(perform, doubled)) == judged(doubled)
+
+
+def test_assessing_tries_no_mistake():
+    def explosive(x):
+        raise KeyboardInterrupt
+
+    spec = exercise(mistakes=(explosive,))
+    assert assess(spec, partial(perform, unchanged)).verdict == Verdict.WRONG
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        judge(spec, partial(perform, unchanged))
+
+
+def test_trials_and_the_courses_replies_are_computed_once():
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return 2 * x
+
+    def drawing(rng):
+        calls.append(rng)
+        yield from one_tensor(rng)
+
+    def mistake(x):
+        calls.append(x)
+        return x
+
+    cases = (Case("the entries", drawing, values),)
+    spec = exercise(counted, cases=cases, mistakes=(mistake,))
+    first = judged(squared, spec, "secret")
+    assert len(calls) == 3 + 1 + 1  # draws; the first fails, and then one mistake is tried on it
+    assert judged(squared, spec, "secret") == first
+    assert len(calls) == 5
+    judged(squared, spec, "another")
+    assert len(calls) == 10
+
+
+def test_trials_of_another_seed_case_or_exercise_are_others():
+    one, other = exercise(), exercise()
+    case, second = one.cases
+    kept = trials(one, case, "public")
+    assert trials(one, case, "public", "cpu") is kept
+    assert trials(one, case, "secret") is not kept
+    assert trials(one, second, "public") is not kept
+    assert trials(other, case, "public") is not kept
+
+
+class Greedy(nn.Module):
+    """A module that changes all that it is given."""
+
+    def __init__(self, width, *, decay=0.5):
+        super().__init__()
+        self.w_in = nn.Linear(width, width, bias=False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.w_in.weight.zero_()
+            return x.zero_()
+
+    def reset(self):
+        """Forget."""
+
+
+def greedy(*args, **kwargs):
+    for one in (*args, *kwargs.values()):
+        if isinstance(one, Tensor):
+            one.detach().fill_(7).requires_grad_(False)
+    return args[0]
+
+
+def bits(trial):
+    return map_request(lambda t: "meta" if t.is_meta else t.double().tolist(), trial.request)
+
+
+GREEDY = [(find(name), greedy) for name in ("softmax", "attention_weights", "attention_cost")]
+
+
+@pytest.mark.parametrize(("spec", "answer"), [*GREEDY, (MODULE, Greedy)])
+def test_no_answer_changes_the_trials_that_the_next_one_gets(spec, answer):
+    kept = [trial for case in spec.cases for trial in trials(spec, case, "public")]
+    before = [str(bits(trial)) for trial in kept]
+    judged(answer, spec)
+    assert [str(bits(trial)) for trial in kept] == before
+    assert kept == [trial for case in spec.cases for trial in trials(spec, case, "public")]
+    assert judged(spec.solution, spec).verdict == Verdict.PASS
+
+
+def test_draws_are_kept_as_the_judge_draws_them_wherever_they_are_drawn_first():
+    spec = exercise()
+    with torch.inference_mode(), torch.device("meta"):
+        (trial,) = trials(spec, spec.cases[0], "public")
+    (x,) = trial.request.calls[0].args
+    assert not x.is_meta
+    assert not x.is_inference()
+
+
+def test_an_answer_that_gives_back_too_much_has_its_verdict():
+    report = judge(exercise(), lambda request: Reply(fault=Fault(FaultKind.OUTPUT, "too much")))
+    assert (report.verdict, report.score) == (Verdict.OUTPUT, 0)
+    assert report.findings[1].message == "not tried: an earlier call gave back or printed too much"

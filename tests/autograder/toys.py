@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 from autograder.compare import inputs_kept, values
 from autograder.inputs import described, normal, sizes
 from autograder.judge import PUBLIC_SEED, judge
-from autograder.perform import perform
+from autograder.perform import SECONDS_PER_REQUEST, perform
 from autograder.spec import Case, Exercise, Trial
 from autograder.verdict import Report
 from autograder.wire import Call, Request, call
@@ -58,10 +58,13 @@ def exercise(solution: Callable[..., Any] = doubled, **changes: Any) -> Exercise
 
 
 def judged(
-    answer: Callable[..., Any], on: Exercise | None = None, seed: str = PUBLIC_SEED
+    answer: Callable[..., Any],
+    on: Exercise | None = None,
+    seed: str = PUBLIC_SEED,
+    seconds: float = SECONDS_PER_REQUEST,
 ) -> Report:
     """Judge an answer in this process."""
-    return judge(on or exercise(), partial(perform, answer), seed=seed)
+    return judge(on or exercise(), partial(perform, answer, seconds=seconds), seed=seed)
 
 
 class Average(nn.Module):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.intake import Intake, normalise
+from autograder.needed import needed_cells
 from autograder.untrusted import RawCell, read_bytes
 
 ANSWER = "def softmax(x, dim=-1):\n    return x.exp() / x.exp().sum(dim, keepdim=True)"
@@ -155,3 +156,106 @@ def test_ours_is_left_alone(ours: Any) -> None:
     before = copy.deepcopy(ours)
     taken(ours, code(ANSWER, "softmax"))
     assert ours == before
+
+
+# Shapes that students and editors give a notebook
+
+WEIGHTS = "def attention_weights(q, k):\n    return softmax(q @ k.mT)"
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_check_waits_for_a_helper_that_stands_below_the_answer(ours: Any, gone: bool) -> None:
+    answer = "def softmax(x, dim=-1):\n    return _shifted(x, dim)"
+    helper = "def _shifted(x, dim):\n    return (x - x.amax(dim, keepdim=True)).softmax(dim)"
+    check = [] if gone else [code(CHECK, "check-softmax")]
+    intake = taken(ours, code(answer, "softmax"), *check, code("y = 1"), code(helper))
+    order = sources(intake)
+    assert order.index(CHECK) == order.index(helper) + 1
+    assert any("softmax was checked after cell" in note for note in intake.notes)
+
+
+def test_reordered_answers_wait_for_each_other(ours: Any) -> None:
+    intake = taken(ours, code(WEIGHTS, "attention_weights"), code(ANSWER, "softmax"))
+    order = sources(intake)
+    assert order.index(ANSWER) < intake.checks["attention_weights"]
+
+
+def test_a_function_cut_in_two_is_told(ours: Any) -> None:
+    for head in ("def softmax(x, dim=-1):", 'def softmax(x, dim=-1):\n    """Words."""'):
+        intake = taken(ours, code(head, "softmax"), code("    e = x.exp()\n    return e"))
+        told = "softmax was cut in two: cell 2 begins with indented lines; join it to cell 1"
+        assert told in intake.notes
+
+
+def test_an_answer_in_a_text_cell_is_told(ours: Any) -> None:
+    notes = taken(ours, RawCell("markdown", ANSWER, ("softmax",))).notes
+    where = "cell 1 holds it but is a text cell: make it a code cell"
+    assert f"no answer of softmax was found: {where}" in notes
+
+
+def test_an_edited_check_cell_is_told(ours: Any) -> None:
+    notes = taken(ours, code(ANSWER, "softmax"), code(CHECK + "\nx = 1", "check-softmax")).notes
+    assert any(note.startswith("the check cell of softmax was edited: ours") for note in notes)
+
+
+def test_an_answer_written_into_a_check_cell_is_graded(ours: Any) -> None:
+    intake = taken(ours, code(STUB, "softmax"), code(ANSWER, "check-softmax"))
+    assert intake.answers["softmax"] == ANSWER
+    assert sources(intake).count(CHECK) == 1
+
+
+def test_several_answers_in_one_cell_are_told(ours: Any) -> None:
+    notes = taken(ours, code(f"{ANSWER}\n\n{WEIGHTS}")).notes
+    assert "cell 1 holds several answers: softmax, attention_weights" in notes
+
+
+def test_a_conflict_inside_a_cell_is_told_with_its_line(ours: Any) -> None:
+    text = f"{ANSWER}\n<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> mine"
+    notes = taken(ours, code(text, "softmax")).notes
+    assert any("cell 1 holds a merge conflict, `<<<<<<< HEAD` in line 3" in n for n in notes)
+
+
+def test_a_title_underlined_in_a_string_is_no_conflict(ours: Any) -> None:
+    notes = taken(ours, code(f'"""\nA title\n=======\n"""\n{ANSWER}', "softmax")).notes
+    assert not any("conflict" in note for note in notes)
+
+
+def test_where_the_checks_are_is_known(ours: Any, student: Any) -> None:
+    intake = normalise(read_bytes(nbformat.writes(student).encode()), ours)
+    for exercise, place in intake.checks.items():
+        assert intake.notebook.cells[place].id == f"check-{exercise}"
+    assert len(intake.checks) == 6
+    assert list(intake.checks.values()) == sorted(intake.checks.values())
+
+
+# What one answer needs
+
+
+def ran_for(intake: Intake, exercise: str) -> list[str]:
+    return [intake.notebook.cells[i].source for i in needed_cells(intake.notebook.cells, exercise)]
+
+
+def test_an_answer_needs_its_helpers_what_changes_them_and_what_sets_up(ours: Any) -> None:
+    helper = "import math\n\ndef helper(x):\n    return math.exp(scale[0] * x)"
+    wanted = ["%autoreload 2", "scale = [1.0]", "scale.append(2.0)", helper]
+    answer = "def softmax(x, dim=-1):\n    return helper(x)"
+    others = ["while True: pass", "print(1)", "other = 1", "1 +"]
+    cells = [code(text) for pair in zip(wanted, others, strict=True) for text in pair]
+    intake = taken(ours, *cells, code(answer, "softmax"), code("late = helper(1)"))
+    assert ran_for(intake, "softmax") == [*wanted, answer]
+
+
+def test_an_answer_needs_the_answers_that_it_calls(ours: Any) -> None:
+    intake = taken(ours, code(ANSWER, "softmax"), code(WEIGHTS, "attention_weights"))
+    assert ran_for(intake, "attention_weights") == [ANSWER, WEIGHTS]
+    assert ran_for(intake, "softmax") == [ANSWER]
+
+
+def test_an_answer_among_others_in_a_cell_is_found(ours: Any) -> None:
+    both = f"{ANSWER}\n\n\n{WEIGHTS}"
+    intake = taken(ours, code(both))
+    assert ran_for(intake, "attention_weights") == ran_for(intake, "softmax") == [both]
+
+
+def test_without_an_answer_nothing_is_needed(ours: Any) -> None:
+    assert needed_cells(taken(ours, code("x = 1")).notebook.cells, "softmax") == []

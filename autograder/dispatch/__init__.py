@@ -1,0 +1,1 @@
+"""Many submissions over many workers, and none of them lost."""

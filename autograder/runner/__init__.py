@@ -1,0 +1,1 @@
+"""What runs student code: a warm parent without secrets, and the sealed sessions that it forks."""

@@ -1,0 +1,7 @@
+# Uses torch's softmax by names that are put together while it runs.
+# attacks: softmax
+# verdicts: forbidden
+
+# %%
+def softmax(x, dim=-1):
+    return getattr(torch, "".join(["so", "ft", "max"]))(x, dim)

@@ -1,0 +1,6 @@
+# Binds the name of the exercise itself to the forbidden function, without a definition.
+# attacks: softmax
+# verdicts: forbidden, exception, not answered
+
+# %%
+softmax = torch.softmax

@@ -1,0 +1,25 @@
+# Asks the judge for any exercise, also where none stands in.
+# attacks: product_moments
+# verdicts: wrong, exception, output, time, exited
+# shows: attack over
+
+# %%
+import sys
+
+
+def asked(*args):
+    frame = sys._getframe()
+    while "connection" not in frame.f_locals:
+        frame = frame.f_back
+    wire, own = frame.f_locals["connection"], frame.f_globals
+    for name in ("product_moments", "solutions.moments.product_moments"):
+        wire.send_bytes(own["encode"]({"call": name, "args": args, "kwargs": {}}))
+        answer = own["decode"](wire.recv_bytes())
+        print(answer.get("fault"), "attack", "over")
+        if answer.get("values"):
+            return answer["values"][0]
+    return -1.0, -1.0
+
+# %%
+def product_moments(d_k, mean_q, var_q, mean_k, var_k):
+    return asked(d_k, mean_q, var_q, mean_k, var_k)

@@ -1,0 +1,21 @@
+# Searches its own memory for texts that only the judge should know.
+# attacks: attention_cost
+# verdicts: wrong, exited, time
+
+# %%
+import ctypes
+import gc
+import re
+
+# A letter in brackets, so that the search does not find itself.
+WANTED = re.compile(rb"COURSE_CANAR[Y]|### BEGIN SOLUTIO[N]")
+
+
+def attention_cost(n_q, n_k, d_k, d_v, *, bytes_per_number=4):
+    pages = sorted({id(thing) // 2**20 for thing in gc.get_objects()})
+    for page in pages[:60]:
+        found = WANTED.search(ctypes.string_at(page * 2**20, 2**20))
+        if found:
+            print("got", "through: memory", len(found[0]))
+            break
+    return n_q, n_k

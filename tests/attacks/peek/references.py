@@ -1,0 +1,35 @@
+# Follows all references from the shell, the modules and the runner, frozen or not, to what is secret.
+# attacks: product_moments
+# verdicts: wrong, time, memory, exited
+# shows: attack over
+
+# %%
+import gc
+import sys
+import types
+
+from autograder import check
+
+NAMES = {"Trial", "Exercise", "Case", "Observation", "Assignment", "Job", "Records"}
+waiting, seen, count = [check, get_ipython(), sys.modules, check.__globals__], set(), 0
+while waiting and count < 2_000_000:
+    thing = waiting.pop()
+    if id(thing) in seen:
+        continue
+    seen.add(id(thing))
+    count += 1
+    kind = type(thing)
+    if kind.__name__ in NAMES and kind.__module__.startswith("autograder"):
+        print("got", "through:", kind)
+    if kind is types.FunctionType and str(thing.__module__).startswith("solutions."):
+        print("got", "through:", thing)
+    if kind is str and "### BEGIN " + "SOLUTION" in thing:
+        print("got", "through:", thing[:100])
+    if kind not in (str, bytes, int, float):
+        waiting += gc.get_referents(thing)
+del waiting, seen, thing
+print(count > 100_000, "attack", "over")
+
+# %%
+def product_moments(d_k, mean_q, var_q, mean_k, var_k):
+    return -1.0, -1.0

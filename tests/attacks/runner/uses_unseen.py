@@ -1,0 +1,18 @@
+# Takes the watch over forbidden functions away and then uses one by a name put together.
+# attacks: softmax
+# verdicts: forbidden, wrong, exception
+# shows: attack over
+
+# %%
+import dataclasses
+
+from autograder import check
+
+own = check.__globals__
+watched = own["as_request"]
+own["as_request"] = lambda data: dataclasses.replace(watched(data), watch=())
+print("attack", "over")
+
+
+def softmax(x, dim=-1):
+    return getattr(torch, "soft" + "max")(x, dim)
