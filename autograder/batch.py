@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,7 +23,12 @@ from autograder.unit import Job, given_up, work
 class Gradebook(Protocol):
     """Where an instructor looks at results."""
 
-    def keep(self, record: dict[str, Any], notebook: Mapping[str, Any] | None) -> None:
+    def keep(
+        self,
+        record: dict[str, Any],
+        notebook: Mapping[str, Any] | None,
+        handed_in: datetime | None = None,
+    ) -> None:
         """Take one result; the same one again changes nothing."""
 
     def commit(self) -> None:
@@ -57,7 +63,8 @@ class Class:
         self.records.stand(done)
         for stored in self.records.current():
             if stored.key in done:
-                self.gradebook.keep(stored.record, _notebook(self.records.notebook(stored.id)))
+                notebook = _notebook(self.records.notebook(stored.id))
+                self.gradebook.keep(stored.record, notebook, self.keys[stored.key].handed)
         self.gradebook.commit()
         return len(done)
 
@@ -73,7 +80,7 @@ class Class:
                 else:
                     done = outcome
                 batch.add(self.key(job), done.record, done.notebook)
-                self.gradebook.keep(done.record, _notebook(done.notebook))
+                self.gradebook.keep(done.record, _notebook(done.notebook), job.handed)
                 yield result_of(done.record)
         self.gradebook.commit()
 

@@ -12,6 +12,7 @@ from autograder.course import Course
 from autograder.editions.notebook import write
 from autograder.notebooks import instructors
 from autograder.seeds import class_seed
+from autograder.timestamps import handed_in
 from autograder.unit import Job, Settings
 from autograder.untrusted import Unreadable, read_bytes
 from autograder.usage import UsageError
@@ -93,7 +94,7 @@ def _job(entry: Entry, only: str) -> Job:
         return Job(entry.student, entry.chapter or only, "", entry.notes[1:], entry.notes[0])
     job = Job(entry.student, entry.chapter, str(entry.path), entry.notes).loaded()
     chapter = entry.chapter or _chapter(job.data, entry.path, only)
-    return replace(job, chapter=chapter, data=b"")
+    return replace(job, chapter=chapter, data=b"", handed=handed_in(entry.path))
 
 
 def _chapter(data: bytes, path: Path, only: str) -> str:
@@ -110,4 +111,3 @@ def seed_of(seed_file: Path | None, out: Path) -> str:
     out.mkdir(parents=True, exist_ok=True)
     (out / "seed.txt").write_text(f"{seed}\n", encoding="utf-8")
     return seed
-

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
+import torch
+
 from autograder.frames import LARGEST, FrameError, as_reply, decode, encode, reply_data
-from autograder.frames import request_data as written
 from autograder.limits import Limits
 from autograder.outputs import Output, clean
-from autograder.wire import Data, Fault, FaultKind, Reply, Request
+from autograder.wire import Data, Fault, FaultKind, Reply
+
+AT_FULL_LENGTH = 6  # so many of the requests sent together may take all of their time
 
 T = TypeVar("T")
 Help = Callable[[Data], Reply]  # a call of the course's version of an exercise -> its reply
@@ -57,24 +60,32 @@ class Conversation:
         kind = self._say({"do": "look", "name": name}, self.limits.request).get("kind")
         return kind[:100] if isinstance(kind, str) else "missing"
 
-    def ask(self, name: str, request: Request, standins: Sequence[str], help_: Help) -> Reply:
-        """Use an answer once; a session that ends meanwhile is a fault of the answer.
+    def ask(
+        self, name: str, requests: bytes, count: int, standins: Sequence[str], help_: Help
+    ) -> list[Reply]:
+        """Use an answer for so many requests, written as one frame, and give the replies.
+
+        There are fewer replies where one ended it all; if the session ends meanwhile, that is the
+        only one.
 
         standins  exercises whose course version takes the place of the notebook's own
         help_     computes them, here
         """
-        message = {"do": "ask", "name": name, "standins": list(standins)}
+        packed = torch.frombuffer(bytearray(requests), dtype=torch.uint8)
+        message = {"do": "ask", "name": name, "standins": list(standins), "requests": packed}
+        seconds = self.limits.request * min(count, AT_FULL_LENGTH)
         try:
-            return self._asked({**message, "request": written(request)}, help_)
+            return self._asked(message, time.monotonic() + seconds, help_)
         except SessionEnded as ended:
-            return Reply(fault=Fault(ended.kind, str(ended)))
+            return [Reply(fault=Fault(ended.kind, str(ended)))]
 
-    def _asked(self, message: Data, help_: Help) -> Reply:
-        until = time.monotonic() + self.limits.request + self.limits.grace
+    def _asked(self, message: Data, until: float, help_: Help) -> list[Reply]:
         while True:
-            answer = self._say(message, until - time.monotonic() - self.limits.grace)
+            answer = self._say(message, until - time.monotonic())
             if "call" not in answer:
-                return self._read(as_reply, answer.get("reply"))
+                return self._read(_replies, answer.get("replies"))
+            if time.monotonic() > until:
+                raise self._over(FaultKind.TIME, "the time for this answer is over")
             message = reply_data(help_(answer))
 
     def _say(self, message: Data, seconds: float) -> dict[str, Data]:
@@ -96,10 +107,19 @@ class Conversation:
         try:
             return read(data)
         except FrameError as error:
-            text = f"the answer cannot be read: {error}"
-            self.ended = SessionEnded(FaultKind.OUTPUT, text)
-            self.session.end()
-            raise self.ended from error
+            raise self._over(FaultKind.OUTPUT, f"the answer cannot be read: {error}") from error
+
+    def _over(self, kind: FaultKind, detail: str) -> SessionEnded:
+        """Make an end of the session."""
+        self.ended = SessionEnded(kind, detail)
+        self.session.end()
+        return self.ended
+
+
+def _replies(data: Data) -> list[Reply]:
+    if not isinstance(data, list):
+        raise FrameError("replies come as a list")
+    return [as_reply(one) for one in data]
 
 
 def _expected(number: int, answer: Data) -> dict[str, Data]:

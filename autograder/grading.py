@@ -16,6 +16,7 @@ from autograder.result import Result
 from autograder.tiers import tier_for_class
 from autograder.unit import Settings, graded_cells
 from autograder.untrusted import RawCell
+from autograder.usage import UsageError
 
 TRUST_VARIABLE = "COURSE_TRUST_STUDENTS"
 
@@ -27,6 +28,9 @@ def grade_cells(cells: Sequence[RawCell], chapter: str) -> tuple[Result, dict[st
     COURSE_TRUST_STUDENTS is set.
     """
     settings = _settings(os.environ.get(SEED_VARIABLE, PUBLIC_SEED))
+    if chapter not in settings.frames:
+        known = ", ".join(settings.frames)
+        raise UsageError(f"{chapter} is no chapter of the course; there are: {known}")
     result, notebook = graded_cells(settings, chapter, cells)
     version = settings.versions[chapter]
     named = replace(result, sandbox=settings.tier, version=version, seed_id=settings.seed_id)

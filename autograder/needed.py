@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.celltext import Facts, facts
@@ -23,13 +23,34 @@ def needed_cells(cells: Sequence[Any], exercise: str) -> list[int]:
     answer = _answer(cells, known, exercise)
     if answer is None:
         return []
-    needed = {answer} | {i for i, one in known.items() if one.sets_up}
+    start = {answer} | {i for i, one in known.items() if one.sets_up}
+    return _closed(known, start, {i: one.bound | one.touched for i, one in known.items()})
+
+
+def bare_cells(cells: Sequence[Any], exercise: str) -> list[int]:
+    """List of the needed cells those that give names, not those that change what others gave.
+
+    For an answer that something in its own notebook spoils, as `torch.exp = None` would.
+    """
+    known = _above_check(cells, exercise)
+    answer = _answer(cells, known, exercise)
+    if answer is None:
+        return []
+    own = {i: one.bound for i, one in known.items() if not one.touched and not one.sets_up}
+    return _closed(known, {answer}, own)
+
+
+def _closed(
+    known: Mapping[int, Facts], start: set[int], gives: Mapping[int, frozenset[str]]
+) -> list[int]:
+    """Add the cells that give what is used, until nothing is missing."""
+    needed = start
     while True:
         used = {name for i in needed for name in known[i].used}
-        more = {i for i, one in known.items() if (one.bound | one.touched) & used} - needed
+        more = {i for i, names in gives.items() if names & used} - needed
         if not more:
             return sorted(needed)
-        needed |= more
+        needed = needed | more
 
 
 def _above_check(cells: Sequence[Any], exercise: str) -> dict[int, Facts]:

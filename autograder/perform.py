@@ -69,13 +69,14 @@ def _values(
 ) -> tuple[Data, ...]:
     subject = target if request.build is None else _built(target, request)
     if request.cotangent is not None:
-        return _gradients(subject, calls[0], request.cotangent)
+        return _gradients(subject, calls[0], request.cotangent.clone())
     return tuple(plain(_invoke(subject, call)) for call in calls)
 
 
 def _built(target: Callable[..., Any], request: Request) -> Any:
     assert request.build is not None
-    subject = target(*request.build.args, **request.build.kwargs)
+    build = _copied(request.build)
+    subject = target(*build.args, **build.kwargs)
     if request.state is not None:
         _load(subject, request.state)
     return subject.train(request.train) if isinstance(subject, nn.Module) else subject

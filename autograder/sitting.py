@@ -10,24 +10,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
+from autograder.asking import Asker
 from autograder.catalogue import of_chapter
 from autograder.cellcode import forbidden_in
 from autograder.celltext import assigns, defines
-from autograder.conversation import Conversation, Help, Session, SessionEnded
+from autograder.conversation import Conversation, Session, SessionEnded
+from autograder.forbidden import reason
 from autograder.intake import CHECK, Intake
 from autograder.judge import judge
 from autograder.limits import Limits
-from autograder.needed import needed_cells
+from autograder.needed import bare_cells, needed_cells
 from autograder.outcome import missing, without_record
 from autograder.outputs import Output
 from autograder.score import Score
 from autograder.spec import Exercise
-from autograder.standins import answer_for, used_exercises
+from autograder.standins import Helping, used_exercises
 from autograder.verdict import Report, Verdict
-from autograder.wire import FaultKind, Reply, Request
+from autograder.wire import FaultKind
 
 Open = Callable[[], Session]
 ENDED_BY = {
@@ -35,6 +36,9 @@ ENDED_BY = {
     FaultKind.MEMORY: Verdict.MEMORY,
     FaultKind.OUTPUT: Verdict.OUTPUT,
 }
+
+
+SETTLED = (Verdict.PASS, Verdict.FORBIDDEN, Verdict.GRADER_ERROR)
 
 
 @dataclass
@@ -57,19 +61,16 @@ class Sitting:
         """Start the clock."""
         self.until = time.monotonic() + self.limits.submission
         self.cells: list[Any] = list(self.intake.notebook.cells)
-        self.code = [cell.source for cell in self.cells if _is_student_code(cell)]
 
     def held(self) -> tuple[Report, ...]:
         """Judge every exercise and return the reports in the course's order."""
         exercises = of_chapter(self.chapter)
         self._in_order({one.id: one for one in exercises})
         for one in exercises:
-            report = self.reports.setdefault(one.id, _out_of_time(one))
-            if self._worth_another(report):
-                self._consider(self._alone(one, ()))
+            self.reports.setdefault(one.id, _out_of_time(one))
+            self._again_alone(one)
         for one in exercises:
-            if self._worth_another(self.reports[one.id]):
-                self._with_standins(one)
+            self._with_standins(one)
         for cell in self.cells:
             _show(cell, self.reports)
         return tuple(self.reports[one.id] for one in exercises)
@@ -119,13 +120,15 @@ class Sitting:
     # One exercise
 
     def _judged(self, exercise: Exercise, talk: Conversation, standins: Sequence[str]) -> Report:
-        refused = self._refused(exercise, talk)
+        refused = self._refused(exercise, talk, standins)
         if refused:
             return refused
-        ask = partial(_ask, talk, exercise, standins)
+        ask = Asker(talk, exercise, self.seed, self.until, standins, Helping(standins))
         return judge(exercise, ask, seed=self.seed)
 
-    def _refused(self, exercise: Exercise, talk: Conversation) -> Report | None:
+    def _refused(
+        self, exercise: Exercise, talk: Conversation, standins: Sequence[str]
+    ) -> Report | None:
         """Say why an answer is not tried at all, or None."""
         try:
             kind = talk.look(exercise.id)
@@ -137,7 +140,13 @@ class Sitting:
         if kind != asked:
             text = f"{exercise.id} is to be a {asked}; what the notebook has is a {kind}."
             return without_record(exercise, Verdict.WRONG, text)
-        return _forbidden(exercise, self.code)
+        found = forbidden_in(self._code(exercise), exercise.id, exercise.forbidden, standins)
+        return without_record(exercise, Verdict.FORBIDDEN, reason(*found)) if found else None
+
+    def _code(self, exercise: Exercise) -> list[str]:
+        """Give the texts of the cells that run before an exercise is checked."""
+        before = self.cells[: self.intake.checks[exercise.id]]
+        return [cell.source for cell in before if _is_student_code(cell)]
 
     def _missing(self, exercise: Exercise) -> Report:
         answer = self.intake.answers.get(exercise.id)
@@ -145,13 +154,26 @@ class Sitting:
         outputs = own[0].get("outputs", []) if own else []
         return missing(exercise, answer, outputs)
 
-    def _alone(self, exercise: Exercise, standins: Sequence[str]) -> Report:
-        """Judge an exercise in a session that runs only what its answer needs."""
+    def _again_alone(self, exercise: Exercise) -> None:
+        """Try what did not pass without what else is in the notebook."""
+        needed = needed_cells(self.cells, exercise.id)
+        bare = bare_cells(self.cells, exercise.id)
+        for cells in [needed] if bare == needed else [needed, bare]:
+            if self.reports[exercise.id].verdict in SETTLED or self._is_stub(exercise):
+                return
+            self._consider(self._alone(exercise, cells, ()))
+
+    def _is_stub(self, exercise: Exercise) -> bool:
+        answer = self.intake.answers.get(exercise.id, "")
+        return not (defines(answer, exercise.id) or assigns(answer, exercise.id))
+
+    def _alone(self, exercise: Exercise, cells: Sequence[int], standins: Sequence[str]) -> Report:
+        """Judge an exercise in a session that runs the given cells only."""
         if time.monotonic() > self.until:
             return self.reports[exercise.id]
         talk = Conversation(self.open(), self.limits)
         try:
-            for at in needed_cells(self.cells, exercise.id):
+            for at in cells:
                 talk.run(self.cells[at].source)
             return self._judged(exercise, talk, standins)
         except SessionEnded as ended:
@@ -161,55 +183,20 @@ class Sitting:
 
     def _with_standins(self, exercise: Exercise) -> None:
         """Let one wrong answer cost only itself: use the course's version where one is called."""
-        used = used_exercises(self.code, exercise.id)
-        weak = [name for name in used if _failed(self.reports.get(name))]
-        if not weak:
+        own = self.reports[exercise.id]
+        used = used_exercises(self._code(exercise), exercise.id)
+        weak = [name for name in used if self.reports[name].verdict != Verdict.PASS]
+        if own.verdict == Verdict.PASS or not weak or self._is_stub(exercise):
             return
         names = " and ".join(f"`{name}`" for name in weak)
-        own = self.reports[exercise.id].score
-        note = f"Judged with the course's own {names}; with yours it gets {own:g} points."
-        other = self._alone(exercise, weak)
+        note = f"Judged with the course's own {names}; with yours it gets {own.score:g} points."
+        other = self._alone(exercise, needed_cells(self.cells, exercise.id), weak)
         self._consider(replace(other, diagnosis=f"{note} {other.diagnosis}".strip()))
-
-    def _worth_another(self, report: Report) -> bool:
-        """Whether an answer that is there may have failed because of what else is there."""
-        if report.verdict == Verdict.NOT_ANSWERED:
-            answer = self.intake.answers.get(report.exercise, "")
-            return defines(answer, report.exercise) or assigns(answer, report.exercise)
-        return report.verdict not in (Verdict.PASS, Verdict.FORBIDDEN, Verdict.GRADER_ERROR)
 
     def _consider(self, report: Report) -> None:
         """Keep a report if it is better than the one there is."""
         if report.score > self.reports[report.exercise].score:
             self.reports[report.exercise] = report
-
-
-def _ask(
-    talk: Conversation, exercise: Exercise, standins: Sequence[str], request: Request
-) -> Reply:
-    watched = replace(request, watch=exercise.forbidden)
-    return talk.ask(exercise.id, watched, standins, _helping(standins))
-
-
-def _helping(standins: Sequence[str]) -> Help:
-    """Make the function that computes the course's versions, of the given names alone."""
-
-    def help_(call: Any) -> Reply:
-        return answer_for(standins, call)
-
-    return help_
-
-
-def _forbidden(exercise: Exercise, cells: Sequence[str]) -> Report | None:
-    found = forbidden_in(cells, exercise.id, exercise.forbidden)
-    if not found:
-        return None
-    name, line = found
-    text = (
-        f"Line {line} of your answer uses {name}, which already does what you are asked to write. "
-        "Write it with the operations below it: the statement says which."
-    )
-    return without_record(exercise, Verdict.FORBIDDEN, text)
 
 
 def _checked(cell: Any) -> str:
@@ -220,10 +207,6 @@ def _checked(cell: Any) -> str:
 
 def _is_student_code(cell: Any) -> bool:
     return cell.cell_type == "code" and not _checked(cell)
-
-
-def _failed(report: Report | None) -> bool:
-    return report is None or report.verdict != Verdict.PASS
 
 
 def _ended(exercise: Exercise, ended: SessionEnded) -> Report:

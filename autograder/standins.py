@@ -26,7 +26,7 @@ from autograder.wire import Call, Data, Fault, FaultKind, Reply, Request, gradie
 # 11,000 numbers for each argument.
 MOST_ARGUMENTS = 8
 MOST_NUMBERS = 1 << 14  # of one argument
-MOST_MADE = 1_000_000  # numbers of any tensor on the way: what comes back fits into one frame
+MOST_MADE = 500_000  # numbers of any tensor on the way: what comes back fits into one frame
 LARGEST_INTEGER = 1 << 63
 LONGEST_TEXT = 100
 MOST_CALLS = 2_000  # for one use of an answer: a loop over rows takes some hundred

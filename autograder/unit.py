@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Job:
     path     the file; empty if there is none, and then error says why
     digest   sha256 of the file
     data     its bytes, once it is to be graded
+    handed   when it was handed in, in UTC, if something tells
     """
 
     student: str
@@ -45,6 +47,7 @@ class Job:
     error: str = ""
     digest: str = ""
     data: bytes = b""
+    handed: datetime | None = None
 
     def loaded(self) -> Job:
         """Read the file, so that the job can travel to where the file is not."""

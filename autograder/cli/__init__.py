@@ -25,6 +25,8 @@ EXTRA_OF = {
     "jupytext": "grade",
     "traitlets": "grade",
     "sqlalchemy": "grade",
+    "alembic": "grade",
+    "IPython": "grade",
     "distributed": "cluster",
     "psycopg": "postgres",
     "pybtex": "book",
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _book(commands)
     _check(commands)
     _grade(commands)
+    _export(commands)
     _class_bundle(commands)
     _lists(commands)
     return parser
@@ -124,6 +127,15 @@ def _grade(commands: Any) -> None:
     one.add_argument("--db", metavar="URL", help="PostgreSQL for records and gradebook")
     one.add_argument("--trust-students", action="store_true", help="grade without a sandbox")
     _sandbox(one)
+
+
+def _export(commands: Any) -> None:
+    one = _add(commands, "export", "Write marks as files that a learning platform takes.")
+    one.add_argument("folder", type=Path, metavar="DIR", help="the folder of `course grade --out`")
+    one.add_argument("--to", required=True, choices=("canvas", "moodle", "csv", "gradescope"))
+    one.add_argument("--roster", type=Path, metavar="FILE", help="the platform's list of students")
+    one.add_argument("--chapter", metavar="C", help="of which chapter; all if left out")
+    one.add_argument("--db", metavar="URL", help="of the gradebook, if it is not in DIR")
 
 
 def _class_bundle(commands: Any) -> None:

@@ -7,7 +7,7 @@ treats what comes back as data from a stranger.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
@@ -22,6 +22,7 @@ from autograder.runner.shell import Shell, new_shell, run_cell
 from autograder.wire import Data, Fault, FaultKind, Reply
 
 GIVEN_PACKAGE = "solutions"
+ENDINGS = (FaultKind.TIME, FaultKind.MEMORY, FaultKind.EXITED)
 
 
 def serve(connection: Connection, options: Mapping[str, Any]) -> None:
@@ -47,7 +48,7 @@ def _frame(answer: Data) -> bytes:
         return encode(answer)
     except FrameError as error:
         fault = Fault(FaultKind.OUTPUT, str(error))
-        return encode({"reply": reply_data(Reply(fault=fault)), "number": answer["number"]})
+        return encode({"replies": [reply_data(Reply(fault=fault))], "number": answer["number"]})
 
 
 def _cell(shell: Shell, message: Data, *_: Any) -> Data:
@@ -67,12 +68,24 @@ def _look(shell: Shell, message: Data, *_: Any) -> Data:
 def _ask(shell: Shell, message: Data, line: Line, options: Mapping[str, Any]) -> Data:
     for name in message["standins"]:
         shell.user_ns[name] = proxy(line, name)
-    target = shell.user_ns.get(message["name"])
-    if target is None:
-        missing = Fault(FaultKind.NOT_WRITTEN, "it is no longer there")
-        return {"reply": reply_data(Reply(fault=missing))}
-    reply = perform(target, as_request(message["request"]), options["seconds"])
-    return {"reply": reply_data(reply)}
+    target = shell.user_ns.get(message["name"], _gone)
+    requests = decode(message["requests"].numpy().tobytes())
+    return {"replies": [*_replies(target, requests, options["seconds"])]}
+
+
+def _replies(
+    target: Callable[..., Any], requests: Sequence[Data], seconds: float
+) -> Iterator[Data]:
+    """Answer one request after another, until one has taken too much."""
+    for request in requests:
+        reply = perform(target, as_request(request), seconds)
+        yield reply_data(reply)
+        if reply.fault and reply.fault.kind in ENDINGS:
+            return
+
+
+def _gone(*_: Any, **__: Any) -> None:
+    raise NameError("it is no longer there")
 
 
 DO: dict[str, Callable[..., Data]] = {"cell": _cell, "look": _look, "ask": _ask}

@@ -119,6 +119,7 @@ def _import_all() -> None:
         warnings.simplefilter("ignore")
         for name in WARM:
             importlib.import_module(name)
+        importlib.import_module("autograder.runner.warming").warm_up()
 
 
 def _versions() -> dict[str, str]:

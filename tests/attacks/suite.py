@@ -11,6 +11,7 @@ comments at the top; what it does not answer is answered rightly, as einsum__pas
     # never: root:x:0                    text that must be nowhere, beside GOT_THROUGH
     # public: pass                       its own check, with the public seed, gives full marks
     # harm: forge the check cells        what becomes of the notebook (see HARMS)
+    # limit: why                         it does earn: known, and told in the instructor guide
 
 An attack that reaches something it must not reach prints GOT_THROUGH, put together at run time.
 Nothing here is to be run outside of a sandbox.
@@ -33,7 +34,7 @@ from autograder.score import MIME
 CHAPTER = "02_scaled_dot_product"
 FOLDER = Path(__file__).parent
 HONEST = sample_class.FOLDER / CHAPTER / "einsum__pass.py"
-FIELDS = "attacks|earns|verdicts|says|shows|never|public|harm"
+FIELDS = "attacks|earns|verdicts|says|shows|never|public|harm|limit"
 HEADER = re.compile(rf"^# ({FIELDS}): (.*)$", re.MULTILINE)
 GOT_THROUGH = "got through"
 MARK = "course_attack"  # in the name of every file that an attack leaves, but for START_FILES
@@ -53,6 +54,7 @@ class Attack:
     never: tuple[str, ...] = (GOT_THROUGH,)
     public: bool = False
     harm: str = ""
+    limit: str = ""
 
     @property
     def kind(self) -> str:
@@ -92,6 +94,7 @@ def _attack(path: Path) -> Attack:
         never=(GOT_THROUGH, *never),
         public="public" in said,
         harm=said.get("harm", ""),
+        limit=said.get("limit", ""),
     )
 
 

@@ -30,6 +30,12 @@ POINTS = {one.id: one.points for one in of_chapter(CHAPTER)}
 ALL = attacks()
 
 
+def parameter(attack: Attack) -> Any:
+    """Name an attack; what is known to earn must go on to earn, or its header is out of date."""
+    marks = [pytest.mark.xfail(reason=attack.limit)] if attack.limit else []
+    return pytest.param(attack, id=attack.name, marks=marks)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def outside() -> Iterator[None]:
     """Watch for what gets out of any sandbox during the whole suite."""
@@ -131,7 +137,7 @@ def test_an_honest_notebook_gets_all(settings: Settings) -> None:
     assert_honest_gets_all(settings)
 
 
-@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", [parameter(attack) for attack in ALL])
 def test_an_attack_earns_nothing_and_leaves_nothing(
     settings: Settings, canaries: watch.Canaries, attack: Attack
 ) -> None:

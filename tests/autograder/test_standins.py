@@ -1,5 +1,6 @@
 """The course's version of an exercise, computed for somebody who is not trusted."""
 
+import math
 import time
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.catalogue import exercises
+from autograder.frames import encode, reply_data
 from autograder.standins import (
     MOST_CALLS,
     MOST_MADE,
@@ -182,3 +184,10 @@ def test_calls_are_counted(monkeypatch):
     assert [bool(helping(call).fault) for _ in range(4)] == [False, False, True, True]
     assert "more than 2 calls" in helping(call).fault.message
     assert helping.calls == 5
+
+
+def test_the_largest_value_fits_into_one_frame():
+    weights = torch.ones(math.isqrt(MOST_MADE), dtype=torch.complex128)
+    reply = called("softmax_jacobian", weights)
+    assert reply.fault is None
+    assert len(encode(reply_data(reply))) > 15 * len(weights) ** 2

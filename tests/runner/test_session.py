@@ -1,13 +1,14 @@
 """A session runs cells as a notebook does, uses answers as asked, and gives back plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from autograder.conversation import Conversation, SessionEnded
+from autograder.conversation import Conversation, Help, SessionEnded
+from autograder.frames import encode, request_data
 from autograder.limits import Limits
 from autograder.perform import perform
 from autograder.standins import answer_for
@@ -36,7 +37,14 @@ def no_help(_: Any) -> Reply:
 
 
 def ask(talk: Conversation, name: str, request: Request) -> Reply:
-    return talk.ask(name, request, (), no_help)
+    return ask_with(talk, name, request, (), no_help)
+
+
+def ask_with(
+    talk: Conversation, name: str, request: Request, standins: Sequence[str], help_: Help
+) -> Reply:
+    (reply,) = talk.ask(name, encode([request_data(request)]), 1, standins, help_)
+    return reply
 
 
 def texts(outputs: list[dict[str, Any]]) -> list[str]:
@@ -97,7 +105,9 @@ def test_an_endless_cell_is_stopped_and_the_next_one_runs(zygote: Zygote) -> Non
     assert texts(talk.run("6")) == ["6"]
 
 
-@pytest.mark.parametrize("leave", ["exit()", "quit()", "import sys; sys.exit(3)", "raise SystemExit"])
+@pytest.mark.parametrize(
+    "leave", ["exit()", "quit()", "import sys; sys.exit(3)", "raise SystemExit"]
+)
 def test_a_cell_that_asks_to_exit_ends_itself_alone(talk: Conversation, leave: str) -> None:
     assert talk.run(leave)[0]["ename"] == "SystemExit"
     assert texts(talk.run("8")) == ["8"]
@@ -269,7 +279,7 @@ def test_a_standin_computes_on_the_other_side(talk: Conversation, device: str) -
     talk.run(USES)
     q, k = torch.randn(2, 3, device=device), torch.randn(4, 3, device=device)
     (own,) = ask(talk, "attention_weights", call(q, k)).values
-    (theirs,) = talk.ask("attention_weights", call(q, k), ["softmax"], helped).values
+    (theirs,) = ask_with(talk, "attention_weights", call(q, k), ["softmax"], helped).values
     assert own.shape == theirs.shape == (2, 4)
     if device == "cpu":
         assert torch.allclose(theirs, torch.softmax(q @ k.mT / 3**0.5, -1))
@@ -283,7 +293,7 @@ def test_a_standin_has_gradients(talk: Conversation) -> None:
         return torch.softmax(q @ k.mT / 3**0.5, -1)
 
     wanted = perform(reference, gradient(cotangent, q, k)).values
-    got = talk.ask("attention_weights", gradient(cotangent, q, k), ["softmax"], helped).values
+    got = ask_with(talk, "attention_weights", gradient(cotangent, q, k), ["softmax"], helped).values
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(got, wanted, strict=True))
 
 
@@ -294,6 +304,6 @@ def test_nobody_helps_with_what_is_not_asked_for(talk: Conversation) -> None:
         return answer_for((), call_)
 
     x = torch.ones(2, 2)
-    fault = talk.ask("attention_weights", call(x, x), ["softmax"], refusing).fault
+    fault = ask_with(talk, "attention_weights", call(x, x), ["softmax"], refusing).fault
     assert fault
     assert fault.kind == FaultKind.EXCEPTION

@@ -2,6 +2,7 @@
 # attacks: softmax
 # verdicts: forbidden, wrong, exception
 # shows: attack over
+# limit: code in the process of the answer can take off the watch over what it calls
 
 # %%
 import dataclasses
