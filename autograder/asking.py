@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from autograder.conversation import Conversation, Help
+from autograder.faults import Fault, FaultKind
 from autograder.frames import encode, request_data
 from autograder.judge import trials
 from autograder.spec import Case, Exercise
-from autograder.wire import Data, Fault, FaultKind, Reply, Request
+from autograder.wire import Data, Reply, Request
 
 MOST = 40  # requests sent together
 WATCHED = 3  # one request in so many

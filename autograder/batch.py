@@ -15,9 +15,11 @@ from typing import Any, Protocol
 
 from autograder.classwork import Work
 from autograder.dispatch.run import Failed, run
+from autograder.jobs import Job
 from autograder.records import Key, Records
 from autograder.result import Result, result_of
-from autograder.unit import Job, given_up, work
+from autograder.unit import given_up
+from autograder.worker import work
 
 
 class Gradebook(Protocol):

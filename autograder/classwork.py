@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from autograder.chapters import UnknownChapter, chapter_in_name, chapter_of
 from autograder.classroom import Entry, entries
 from autograder.course import Course
 from autograder.editions.notebook import write
+from autograder.jobs import Job, Settings
 from autograder.notebooks import instructors
 from autograder.seeds import class_seed
+from autograder.settings import settings_of
 from autograder.timestamps import handed_in
-from autograder.unit import Job, Settings
 from autograder.untrusted import Unreadable, read_bytes
 from autograder.usage import UsageError
-from autograder.version import assignment_version
 
 OURS = "nbgrader_config.py"  # the file that tells a folder of results from any other
 
@@ -64,12 +64,6 @@ def look_at_folders(submitted: Path, out: Path) -> None:
         raise UsageError(f"--out {out} holds other files; choose an empty or a new folder")
 
 
-def settings_for_one(course: Course, seed: str, tier: str) -> Settings:
-    """Make the settings for single notebooks: the committed notebooks are the frames."""
-    frames = {name: course.student_notebook(name) for name in course.chapters()}
-    return _settings(frames, seed, tier)
-
-
 def settings_for_class(
     course: Course, out: Path, seed: str, tier: str, *, chapters: Sequence[str]
 ) -> Settings:
@@ -79,13 +73,7 @@ def settings_for_class(
     for name in chapters:
         frames[name] = out / "source" / name / f"{name}.ipynb"
         write(make(name), frames[name])
-    return _settings(frames, seed, tier)
-
-
-def _settings(frames: Mapping[str, Path], seed: str, tier: str) -> Settings:
-    texts = {name: path.read_text(encoding="utf-8") for name, path in frames.items()}
-    versions = {name: assignment_version(name, text) for name, text in texts.items()}
-    return Settings(seed, tier, texts, versions)
+    return settings_of(frames, seed, tier)
 
 
 def _job(entry: Entry, only: str) -> Job:

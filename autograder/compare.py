@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.faults import FaultKind
 from autograder.spec import Trial
-from autograder.wire import Data, FaultKind, Foreign, Reply
+from autograder.wire import Data, Foreign, Reply
 
 # Of the largest expected value. Correct float32 answers written differently were seen to differ by
 # up to 2e-6; half precisions get four units in their last place.

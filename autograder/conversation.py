@@ -10,24 +10,16 @@ from typing import Protocol, TypeVar
 
 import torch
 
+from autograder.faults import Fault, FaultKind, SessionEnded
 from autograder.frames import LARGEST, FrameError, as_reply, decode, encode, reply_data
 from autograder.limits import Limits
 from autograder.outputs import Output, clean
-from autograder.wire import Data, Fault, FaultKind, Reply
+from autograder.wire import Data, Reply
 
 AT_FULL_LENGTH = 6  # so many of the requests sent together may take all of their time
 
 T = TypeVar("T")
 Help = Callable[[Data], Reply]  # a call of the course's version of an exercise -> its reply
-
-
-class SessionEnded(Exception):  # noqa: N818 - what happened, not that it is an error
-    """The process that ran student code is no more; kind says how it ended."""
-
-    def __init__(self, kind: FaultKind, detail: str) -> None:
-        """Keep the kind and what is known, in words for the student."""
-        super().__init__(detail)
-        self.kind = kind
 
 
 class Session(Protocol):

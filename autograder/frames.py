@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.wire import Call, Data, Fault, FaultKind, Foreign, Reply, Request
+from autograder.faults import Fault, FaultKind
+from autograder.wire import Call, Data, Foreign, Reply, Request
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON

@@ -9,12 +9,13 @@ from functools import cache
 from typing import Any
 
 from autograder.checking import SEED_VARIABLE
-from autograder.classwork import settings_for_one
 from autograder.course import find_course
+from autograder.jobs import Settings
 from autograder.judge import PUBLIC_SEED
 from autograder.result import Result
+from autograder.settings import settings_for_one
 from autograder.tiers import tier_for_class
-from autograder.unit import Settings, graded_cells
+from autograder.unit import graded_cells
 from autograder.untrusted import RawCell
 from autograder.usage import UsageError
 

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nbformat import NotebookNode
-
 from autograder.celltext import (
     LONGEST_CELL,
     bound_names,
@@ -22,6 +20,7 @@ from autograder.celltext import (
     used_names,
 )
 from autograder.matching import match
+from autograder.nodes import Node
 from autograder.untrusted import CONFLICT, RawCell
 
 CHECK = "check-"
@@ -210,7 +209,7 @@ def _assembled(
     plan: _Plan,
     kept: set[int],
     after: Mapping[int, list[str]],
-) -> list[NotebookNode]:
+) -> list[Node]:
     out = []
     exercise_at = {at: name for name, at in reversed(plan.answers.items())}
     for i in range(len(cells) + 1):
@@ -225,7 +224,7 @@ def _assembled(
 
 def _missing_setup(
     cells: Sequence[RawCell], frame: _Frame, plan: _Plan, kept: set[int]
-) -> list[NotebookNode]:
+) -> list[Node]:
     """Put back the course's own cells that the answers need and that were deleted or emptied."""
     running = [cells[i].source for i in sorted(kept) if cells[i].kind == "code"]
     bound = {name for source in running for name in bound_names(source)}
@@ -241,29 +240,29 @@ def _missing_setup(
     return [_plain_cell("code", source) for source in back]
 
 
-def _copied(ours: Any, source: str) -> NotebookNode:
+def _copied(ours: Any, source: str) -> Node:
     """Make a code cell with the metadata of one of the course's."""
     cell = _plain_cell("code", source)
     cell["metadata"] = copy.deepcopy(ours.metadata)
     return cell
 
 
-def _plain_cell(kind: str, source: str) -> NotebookNode:
+def _plain_cell(kind: str, source: str) -> Node:
     # nbformat's own functions check every cell against a schema, which takes half of the time.
-    cell = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
+    cell = Node(cell_type=kind, metadata=Node(), source=source)
     if kind == "code":
         cell.update(outputs=[], execution_count=None)
     return cell
 
 
-def _notebook(cells: list[NotebookNode], frame: _Frame) -> NotebookNode:
+def _notebook(cells: list[Node], frame: _Frame) -> Node:
     for number, one in enumerate(cells, start=1):
         one["id"] = one.metadata.get("nbgrader", {}).get("grade_id") or f"cell-{number}"
-    metadata = NotebookNode(copy.deepcopy(frame.metadata))
-    return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=cells)
+    metadata = Node(copy.deepcopy(frame.metadata))
+    return Node(nbformat=4, nbformat_minor=5, metadata=metadata, cells=cells)
 
 
-def _places(cells: Sequence[NotebookNode]) -> dict[str, int]:
+def _places(cells: Sequence[Node]) -> dict[str, int]:
     ids = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in cells]
     return {one.removeprefix(CHECK): i for i, one in enumerate(ids) if one.startswith(CHECK)}
 

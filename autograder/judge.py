@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from autograder.diagnose import Observation, suspect
+from autograder.faults import Fault, FaultKind
 from autograder.forbidden import reason
 from autograder.inputs import generator
 from autograder.replies import reply_of
 from autograder.spec import Case, Exercise, Trial
 from autograder.verdict import Finding, Report, Verdict
-from autograder.wire import Fault, FaultKind, Reply, Request, map_request
+from autograder.wire import Reply, Request, map_request
 
 Ask = Callable[[Request], Reply]
 

@@ -22,9 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from autograder.elsewhere import Elsewhere, WrongDeviceError
+from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
-from autograder.wire import Call, Data, Fault, FaultKind, Foreign, Reply, Request, map_tensors
+from autograder.wire import Call, Data, Foreign, Reply, Request, map_tensors
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000

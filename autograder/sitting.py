@@ -16,7 +16,8 @@ from autograder.asking import Asker
 from autograder.catalogue import of_chapter
 from autograder.cellcode import forbidden_in
 from autograder.celltext import assigns, defines
-from autograder.conversation import Conversation, Session, SessionEnded
+from autograder.conversation import Conversation, Session
+from autograder.faults import FaultKind, SessionEnded
 from autograder.forbidden import reason
 from autograder.intake import CHECK, Intake
 from autograder.judge import judge
@@ -28,7 +29,6 @@ from autograder.score import Score
 from autograder.spec import Exercise
 from autograder.standins import Helping, used_exercises
 from autograder.verdict import Report, Verdict
-from autograder.wire import FaultKind
 
 Open = Callable[[], Session]
 ENDED_BY = {

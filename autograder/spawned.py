@@ -16,9 +16,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from autograder.conversation import SessionEnded
+from autograder.faults import FaultKind, SessionEnded
 from autograder.runner.alone import READY, serve_alone
-from autograder.wire import FaultKind
 
 START_SECONDS = 120.0
 DYING_SECONDS = 1.0

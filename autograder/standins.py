@@ -18,9 +18,10 @@ from torch.utils._pytree import tree_leaves
 
 from autograder.catalogue import exercises
 from autograder.cellcode import HERE, reached
+from autograder.faults import Fault, FaultKind
 from autograder.perform import perform
 from autograder.spec import Exercise, Implementation
-from autograder.wire import Call, Data, Fault, FaultKind, Reply, Request, gradient, map_request
+from autograder.wire import Call, Data, Reply, Request, gradient, map_request
 
 # Bounds of what is computed for somebody who is not trusted. The cases of the course stay below
 # 11,000 numbers for each argument.

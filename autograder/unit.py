@@ -5,87 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-
-import nbformat
 
 from autograder.catalogue import of_chapter
 from autograder.chapters import UnknownChapter, chapter_in_name, chapter_of
 from autograder.given import given_modules
 from autograder.intake import normalise
-from autograder.limits import Limits
+from autograder.jobs import Done, Job, Settings
+from autograder.kept import close_zygotes, zygote_of
+from autograder.nodes import read_nodes
 from autograder.outcome import without_record
 from autograder.result import Result
 from autograder.sitting import Sitting
-from autograder.untrusted import RawCell, Unreadable, file_bytes, read_notebook
+from autograder.untrusted import RawCell, Unreadable, read_notebook
 from autograder.verdict import Verdict
-from autograder.zygotes import Spawned, Zygote, open_zygote
 
 ATTEMPTS = 3
-
-
-@dataclass(frozen=True)
-class Job:
-    """One submission to grade.
-
-    chapter  empty if nothing tells which
-    path     the file; empty if there is none, and then error says why
-    digest   sha256 of the file
-    data     its bytes, once it is to be graded
-    handed   when it was handed in, in UTC, if something tells
-    """
-
-    student: str
-    chapter: str
-    path: str
-    notes: tuple[str, ...] = ()
-    error: str = ""
-    digest: str = ""
-    data: bytes = b""
-    handed: datetime | None = None
-
-    def loaded(self) -> Job:
-        """Read the file, so that the job can travel to where the file is not."""
-        if self.error:
-            return self
-        try:
-            data = file_bytes(Path(self.path))
-        except Unreadable as problem:
-            return replace(self, error=f"{Path(self.path).name}: {problem}")
-        return replace(self, data=data, digest=hashlib.sha256(data).hexdigest())
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is the same for every submission of a class.
-
-    frames   chapter -> the course's own notebook, as JSON
-    version  chapter -> version of the assignment
-    """
-
-    seed: str
-    tier: str
-    frames: Mapping[str, str]
-    versions: Mapping[str, str]
-    limits: Limits = field(default_factory=Limits)
-
-    @property
-    def seed_id(self) -> str:
-        """Name the seed without telling it."""
-        return hashlib.sha256(f"seed id of {self.seed}".encode()).hexdigest()[:12]
-
-
-@dataclass(frozen=True)
-class Done:
-    """The record of a submission, and the executed notebook as JSON ("" if there is none)."""
-
-    record: dict[str, Any]
-    notebook: str
 
 
 def work(settings: Settings, job: Job) -> Done:
@@ -153,14 +92,14 @@ def graded_cells(
     """Grade what was read of a notebook; give the result and the executed notebook."""
     intake = normalise(cells, _frame(settings.frames[chapter]))
     options = {"modules": given_modules(chapter), "seconds": settings.limits.request}
-    start = partial(_zygote(settings.tier).session, options)
+    start = partial(zygote_of(settings.tier).session, options)
     reports = Sitting(intake, chapter, start, settings.seed, settings.limits).held()
     return Result(chapter, reports, notes=intake.notes), intake.notebook
 
 
 @cache
 def _frame(text: str) -> Any:
-    return nbformat.reads(text, as_version=4)
+    return read_nodes(text)
 
 
 def without_notebook(chapter: str, why: str) -> Result:
@@ -174,20 +113,3 @@ def _failed(chapter: str, why: str) -> Result:
     text = f"The grader itself failed ({why}). Tell your instructor."
     none = [without_record(one, Verdict.GRADER_ERROR, text) for one in of_chapter(chapter)]
     return Result(chapter, tuple(none))
-
-
-# Each process that grades keeps one warm parent of sessions.
-
-_kept: dict[str, Zygote | Spawned] = {}
-
-
-def _zygote(tier: str) -> Zygote | Spawned:
-    if tier not in _kept:
-        _kept[tier] = open_zygote(tier)
-    return _kept[tier]
-
-
-def close_zygotes() -> None:
-    """End the warm parents that this process keeps."""
-    while _kept:
-        _kept.popitem()[1].close()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from torch import Tensor
+
+from autograder.faults import Fault
 
 # Tensor | number | str | None | Foreign | tuple[Data, ...] | list[Data] | dict[str, Data]
 Data = Any
@@ -46,32 +47,6 @@ class Request:
     train: bool = False
     cotangent: Tensor | None = None
     watch: tuple[str, ...] = ()
-
-
-class FaultKind(StrEnum):
-    """Why an answer gave no value."""
-
-    NOT_WRITTEN = "not written"
-    EXCEPTION = "exception"
-    DEVICE = "device"
-    NEEDS_DATA = "needs data"
-    NO_GRADIENT = "no gradient"
-    TIME = "time"
-    MEMORY = "memory"
-    EXITED = "exited"
-    OUTPUT = "output"
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A call that gave no value, in words for the student.
-
-    place names the line of the answer that failed; it is no part of what went wrong.
-    """
-
-    kind: FaultKind
-    message: str
-    place: str = ""
 
 
 @dataclass(frozen=True)

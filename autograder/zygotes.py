@@ -22,11 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from autograder.conversation import SessionEnded
 from autograder.exchange import TooLargeError, receive_frame, refuse_unasked, send_frame
+from autograder.faults import FaultKind, SessionEnded
 from autograder.runner import control, scratch
 from autograder.spawned import Spawned, ZygoteError
-from autograder.wire import FaultKind
 
 __all__ = [
     "TIERS",

@@ -15,11 +15,12 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
 
+from autograder.faults import Fault, FaultKind
 from autograder.frames import LARGEST, FrameError, as_request, decode, encode, reply_data
 from autograder.perform import perform
 from autograder.runner.proxy import Line, proxy
 from autograder.runner.shell import Shell, new_shell, run_cell
-from autograder.wire import Data, Fault, FaultKind, Reply
+from autograder.wire import Data, Reply
 
 GIVEN_PACKAGE = "solutions"
 ENDINGS = (FaultKind.TIME, FaultKind.MEMORY, FaultKind.EXITED)

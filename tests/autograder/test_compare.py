@@ -19,10 +19,11 @@ from autograder.compare import (
     values,
     zeros_kept,
 )
+from autograder.faults import Fault, FaultKind
 from autograder.inputs import LARGEST, SMALLEST, described, generator, integer, sizes, uniform
 from autograder.perform import perform, plain
 from autograder.spec import Trial
-from autograder.wire import Fault, FaultKind, Foreign, Reply, call
+from autograder.wire import Foreign, Reply, call
 
 SIZES = {"B": 2, "L": 3, "M": 5}
 seeds = st.integers(0, 2**32)

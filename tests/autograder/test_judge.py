@@ -16,11 +16,12 @@ from toys import MODULE, Average, doubled, exercise, judged, one_tensor, squared
 
 from autograder.catalogue import exercise as find
 from autograder.compare import values
+from autograder.faults import Fault, FaultKind
 from autograder.judge import assess, judge, trials, watching
 from autograder.perform import perform
 from autograder.spec import Case
 from autograder.verdict import Verdict
-from autograder.wire import Fault, FaultKind, Reply, call, map_request
+from autograder.wire import Reply, call, map_request
 from solutions.softmax import softmax
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.catalogue import exercises
+from autograder.faults import FaultKind
 from autograder.frames import encode, reply_data
 from autograder.standins import (
     MOST_CALLS,
@@ -19,7 +20,7 @@ from autograder.standins import (
     earlier,
     used_exercises,
 )
-from autograder.wire import FaultKind, Foreign, Reply
+from autograder.wire import Foreign, Reply
 from solutions.attention import attention_weights
 from solutions.softmax import softmax
 

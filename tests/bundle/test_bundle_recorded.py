@@ -12,6 +12,7 @@ from processes import CHAPTER
 from autograder.bundle.record import recorded_files
 from autograder.catalogue import exercise as find
 from autograder.catalogue import of_chapter
+from autograder.faults import FaultKind
 from autograder.judge import PUBLIC_SEED, judge, trials
 from autograder.perform import perform
 from autograder.readymade import READY_MADE
@@ -19,7 +20,7 @@ from autograder.recorded import NotRecorded, Recorded, digest, read_exercise
 from autograder.spec import Exercise
 from autograder.verdict import Verdict
 from autograder.watched import EVERY, Watching
-from autograder.wire import FaultKind, Reply, call, gradient, map_request
+from autograder.wire import Reply, call, gradient, map_request
 
 EXERCISES = of_chapter(CHAPTER)
 every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[e.id for e in EXERCISES])

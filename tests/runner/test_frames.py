@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.faults import Fault, FaultKind
 from autograder.frames import (
     DTYPES,
     LARGEST,
@@ -19,7 +20,7 @@ from autograder.frames import (
     reply_data,
     request_data,
 )
-from autograder.wire import Call, Fault, FaultKind, Foreign, Reply, Request
+from autograder.wire import Call, Foreign, Reply, Request
 
 numbers = st.floats() | st.integers(-(10**30), 10**30) | st.booleans() | st.none()
 plain = numbers | st.text(max_size=20).filter(lambda t: t.isprintable()) | st.complex_numbers()
@@ -183,7 +184,9 @@ def test_a_request_survives():
         cotangent=torch.ones(2),
         watch=("torch.softmax",),
     )
-    assert same(request_data(as_request(decode(encode(request_data(request))))), request_data(request))
+    assert same(
+        request_data(as_request(decode(encode(request_data(request))))), request_data(request)
+    )
 
 
 def test_a_reply_survives():

@@ -47,19 +47,23 @@ def test_there_is_an_end_to_everything():
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.just("stream") | st.just("error"),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from("output_type name text data metadata ename evalue traceback".split())
-        | st.text(max_size=3),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["output_type", "name", "text", "data", "metadata", "ename", "evalue", "traceback"]
+            )
+            | st.text(max_size=3),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=10,
 )
 outputs = st.lists(
     st.fixed_dictionaries(
         {"output_type": st.sampled_from(["stream", "error", "display_data", "execute_result"])},
-        optional={key: anything for key in ("name", "text", "data", "traceback", "ename")},
+        optional=dict.fromkeys(("name", "text", "data", "traceback", "ename"), anything),
     ),
     max_size=3,
 )

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sealed import TIERS, run, zygote_of
 
+from autograder.faults import SessionEnded
 from autograder.runner import readable
-from autograder.zygotes import SessionEnded
 
 ROOT = Path(__file__).parents[2]
 WARM = ("numpy", "torch", "matplotlib.pyplot")

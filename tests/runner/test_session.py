@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.conversation import Conversation, Help, SessionEnded
+from autograder.conversation import Conversation, Help
+from autograder.faults import FaultKind, SessionEnded
 from autograder.frames import encode, request_data
 from autograder.limits import Limits
 from autograder.perform import perform
 from autograder.standins import answer_for
-from autograder.wire import Call, FaultKind, Foreign, Reply, Request, call, gradient
+from autograder.wire import Call, Foreign, Reply, Request, call, gradient
 from autograder.zygotes import Zygote, open_zygote
 
 MODULES = {"solutions": "", "solutions.early": "def early():\n    return 'early'\n"}

@@ -13,8 +13,8 @@ import pytest
 from sealed import alive, alive_after, boot, children, family, run, zygote_of
 
 from autograder import zygotes
-from autograder.wire import FaultKind
-from autograder.zygotes import SessionEnded, Zygote, ZygoteError, best_tier, open_zygote, why_not
+from autograder.faults import FaultKind, SessionEnded
+from autograder.zygotes import Zygote, ZygoteError, best_tier, open_zygote, why_not
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from sealed import alive_after, children
 
+from autograder.faults import FaultKind, SessionEnded
 from autograder.frames import LARGEST, decode, encode
 from autograder.spawned import Spawned
-from autograder.wire import FaultKind
-from autograder.zygotes import SessionEnded
 
 OPTIONS = {"modules": {}, "seconds": 5}
 

@@ -373,7 +373,7 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "`dim` is the axis along which the weights sum to 1: the last one if it is not given.",
-        "A score of -inf means \"never\": its weight is exactly 0. At least one score of each row "
+        'A score of -inf means "never": its weight is exactly 0. At least one score of each row '
         "is finite.",
         "The result has the shape, dtype and device of `x`, and `x` itself is not changed.",
         "Gradients flow from the result back to `x`.",
