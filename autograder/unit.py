@@ -50,7 +50,7 @@ def given_up(settings: Settings, job: Job, reason: str) -> Done:
 
 def grade_bytes(data: bytes, *, student: str, name: str, chapter: str, settings: Settings) -> Done:
     """Grade a submission that is at hand as bytes; `name` is the file's."""
-    result, notebook = _graded_bytes(settings, chapter, name, data)
+    result, notebook = _graded_bytes(settings, chapter, Path(name), data)
     job = Job(student, chapter, name, digest=hashlib.sha256(data).hexdigest())
     return Done(_record(settings, job, result), notebook)
 
@@ -71,16 +71,16 @@ def _record(settings: Settings, job: Job, result: Result) -> dict[str, Any]:
 def _graded(settings: Settings, job: Job) -> tuple[Result, str]:
     if job.error:
         return without_notebook(job.chapter, job.error), ""
-    return _graded_bytes(settings, job.chapter, Path(job.path).name, job.data)
+    return _graded_bytes(settings, job.chapter, Path(job.path), job.data)
 
 
-def _graded_bytes(settings: Settings, chapter: str, name: str, data: bytes) -> tuple[Result, str]:
-    named = chapter or chapter_in_name(Path(name))
+def _graded_bytes(settings: Settings, chapter: str, path: Path, data: bytes) -> tuple[Result, str]:
+    named = chapter or chapter_in_name(path)
     try:
-        read = read_notebook(data, name)
+        read = read_notebook(data, path.name)
         known = chapter or chapter_of(read.cells, named)
     except (Unreadable, UnknownChapter) as problem:
-        return without_notebook(named, f"{name}: {problem}"), ""
+        return without_notebook(named, f"{path.name}: {problem}"), ""
     result, notebook = graded_cells(settings, known, read.cells)
     executed = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
     return replace(result, notes=(*read.notes, *result.notes)), executed
@@ -112,4 +112,4 @@ def without_notebook(chapter: str, why: str) -> Result:
 def _failed(chapter: str, why: str) -> Result:
     text = f"The grader itself failed ({why}). Tell your instructor."
     none = [without_record(one, Verdict.GRADER_ERROR, text) for one in of_chapter(chapter)]
-    return Result(chapter, tuple(none))
+    return Result(chapter, tuple(none), error="" if none else text)

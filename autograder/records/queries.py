@@ -33,13 +33,17 @@ def results() -> sa.Select[Any]:
 
 
 def current() -> sa.Select[Any]:
-    """Select the result that counts of each key that stands: the final one, else the newest."""
+    """Select the result that counts of each key that stands: the final one, else the newest.
+
+    In the order of students and chapters, whoever was graded first.
+    """
     stands = standing().subquery()
     same = sa.and_(*(column == stands.c[column.name] for column in KEY))
     final = sa.func.max(sa.case((FINAL, RESULT.c.id)))
     chosen = sa.func.coalesce(final, sa.func.max(RESULT.c.id))
     ids = sa.select(chosen).select_from(RESULT.join(stands, same)).group_by(*KEY)
-    return results().where(RESULT.c.id.in_(ids))
+    in_order = (RESULT.c.student, RESULT.c.chapter)
+    return results().where(RESULT.c.id.in_(ids)).order_by(None).order_by(*in_order)
 
 
 def standing() -> sa.Select[Any]:

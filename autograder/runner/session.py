@@ -19,7 +19,7 @@ from autograder.faults import Fault, FaultKind
 from autograder.frames import LARGEST, FrameError, as_request, decode, encode, reply_data
 from autograder.perform import perform
 from autograder.runner.proxy import Line, proxy
-from autograder.runner.shell import Shell, new_shell, run_cell
+from autograder.runner.shell import Shell, fresh_shell, run_cell
 from autograder.wire import Data, Reply
 
 GIVEN_PACKAGE = "solutions"
@@ -33,7 +33,7 @@ def serve(connection: Connection, options: Mapping[str, Any]) -> None:
              seconds: time for one request
     """
     offer(options["modules"])
-    shell = new_shell()
+    shell = fresh_shell()
     while True:
         try:
             message = decode(connection.recv_bytes(LARGEST))

@@ -15,6 +15,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.profiledir import ProfileDir
+from IPython.core.pylabtools import select_figure_formats
 from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Config
 
@@ -193,6 +194,19 @@ def _words_of(error: Any) -> str:
         return "its message cannot be read"
 
 
+_ready: list[Shell] = []
+
+
+def make_ready() -> None:
+    """Make the next shell now, before a fork."""
+    _ready[:] = [new_shell()]
+
+
+def fresh_shell() -> Shell:
+    """Give a shell in which nothing has run: the one that was made ready, or a new one."""
+    return _ready.pop() if _ready else new_shell()
+
+
 def new_shell() -> Shell:
     """Make a shell whose files, if it writes any, go to a folder of its own."""
     settings = Config()
@@ -204,6 +218,8 @@ def new_shell() -> Shell:
     for name in ("pip", "conda", "mamba", "micromamba", "uv"):
         shell.register_magic_function(_refused(shell, name), "line", name)
     configure_inline_support(shell, BACKEND)  # type: ignore[no-untyped-call]
+    # matplotlib does this for the first shell of a process alone
+    select_figure_formats(shell, {"png"}, bbox_inches="tight")  # type: ignore[no-untyped-call]
     return shell
 
 

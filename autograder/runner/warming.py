@@ -9,7 +9,7 @@ import torch
 
 from autograder.frames import as_reply, as_request, decode, encode, reply_data, request_data
 from autograder.perform import perform
-from autograder.runner.shell import new_shell, run_cell
+from autograder.runner.shell import make_ready, new_shell, run_cell
 from autograder.wire import Request, call, gradient
 
 CELLS = (
@@ -27,7 +27,7 @@ WATCHED = ("torch.special.entr",)
 
 
 def warm_up() -> None:
-    """Run a toy notebook and throw it away."""
+    """Run a toy notebook and throw it away; make the shell of the next one."""
     shell = new_shell()
     for cell in CELLS:
         run_cell(shell, cell, 60.0)
@@ -35,6 +35,7 @@ def warm_up() -> None:
         crossed = as_request(decode(encode(request_data(request))))
         reply = perform(shell.user_ns["mixed"], crossed)
         as_reply(decode(encode(reply_data(reply))))
+    make_ready()
 
 
 def _requests() -> list[Request]:

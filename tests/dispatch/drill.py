@@ -2,7 +2,7 @@
 
     python tests/dispatch/drill.py -- course grade SUBMITTED --out {out} --db {db}
 
-{out} is a fresh folder and {db} the records in it, one for each of the two runs. A batch is killed
+{out} is a fresh folder and {db} a fresh database, one for each of the two runs. A batch is killed
 and started again with the same command; a worker is killed and the batch must go on.
 """
 
@@ -166,7 +166,7 @@ def main() -> None:
         for name in ("calm", "rough"):
             out = Path(folder, name)
             out.mkdir()
-            db = f"sqlite:///{out}/records.db"
+            db = f"sqlite:///{out}.db"
             command = [part.format(out=out, db=db) for part in arguments.command]
             start = time.monotonic()
             if name == "calm":
