@@ -17,7 +17,8 @@ ALLOWED = {
     "solutions*": ("solutions.*",),
     "autograder": ("autograder.checking", "autograder.score"),
     # what an exercise is, and how an answer is judged
-    "autograder.wire": (),
+    "autograder.faults": (),
+    "autograder.wire": ("autograder.faults",),
     "autograder.limits": (),
     "autograder.verdict": (),
     "autograder.inputs": (),
@@ -26,14 +27,15 @@ ALLOWED = {
     "autograder.watched": ("autograder.dotted",),
     "autograder.forbidden": ("autograder.dotted", "autograder.cellcode"),
     "autograder.spec": ("autograder.wire",),
-    "autograder.frames": ("autograder.wire",),
+    "autograder.frames": ("autograder.faults", "autograder.wire"),
     "autograder.perform": (
-        "autograder.wire",
-        "autograder.limits",
         "autograder.elsewhere",
+        "autograder.faults",
+        "autograder.limits",
         "autograder.watched",
+        "autograder.wire",
     ),
-    "autograder.compare": ("autograder.spec", "autograder.wire"),
+    "autograder.compare": ("autograder.faults", "autograder.spec", "autograder.wire"),
     "autograder.recorded": (
         "autograder.compare",
         "autograder.frames",
@@ -57,6 +59,7 @@ ALLOWED = {
     "autograder.judge": (
         "autograder.compare",
         "autograder.diagnose",
+        "autograder.faults",
         "autograder.forbidden",
         "autograder.inputs",
         "autograder.perform",
@@ -91,6 +94,7 @@ ALLOWED = {
     "autograder.standins": (
         "autograder.catalogue",
         "autograder.cellcode",
+        "autograder.faults",
         "autograder.perform",
         "autograder.spec",
         "autograder.wire",
@@ -98,6 +102,7 @@ ALLOWED = {
     # the student's side of the wall: "tests never meet student code" is this line
     "autograder.runner*": (
         "autograder.runner*",
+        "autograder.faults",
         "autograder.frames",
         "autograder.limits",
         "autograder.perform",

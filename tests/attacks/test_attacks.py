@@ -22,7 +22,7 @@ from autograder.zygotes import why_not
 
 pytestmark = pytest.mark.slow
 
-LIMITS = Limits(cell=4.0, request=2.0, submission=40.0, grace=1.0)
+LIMITS = Limits(cell=3.0, request=0.4, submission=40.0, grace=0.7)
 SECONDS = 60.0
 EACH = 8  # after so many attacks, an honest notebook is graded by the same warm parent
 SANDBOXES = ("namespaces", "landlock")
@@ -165,7 +165,7 @@ def assert_honest_once(settings: Settings) -> None:
         _warm.add(settings.tier)
 
 
-LEFTOVERS = [attack for attack in ALL if attack.kind in ("leftovers", "disk", "detection", "wire")]
+LEFTOVERS = [attack for attack in ALL if attack.kind in ("leftovers", "disk")]
 
 
 @pytest.mark.parametrize("attack", LEFTOVERS, ids=lambda attack: attack.name)

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.zygotes import best_tier
+
 CHAPTER = "02_scaled_dot_product"
 ROOT = Path(__file__).resolve().parents[2]
+# What `course grade` needs to be told where there is no sandbox.
+TRUST = ["--trust-students"] if best_tier() == "none" else []
 MAIN = "import sys; from autograder.cli import main; sys.exit(main())"
 
 
@@ -35,8 +39,10 @@ def course(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProc
 
 
 def run(command: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, with the programs beside this Python on PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "PATH": path}
+    # One thread each: tests run side by side, and more threads than cores take turns.
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=900
     )

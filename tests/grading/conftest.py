@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import sample_class
-from commands import CHAPTER, ROOT, Graded, course
+from commands import CHAPTER, ROOT, TRUST, Graded, course
 from filelock import FileLock
 
 from autograder.course import find_course
@@ -35,7 +35,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
         if not log.exists():
             for path in sample_class.samples():
                 sample_class.hand_in(path, folder / "submitted")
-            arguments = [folder / "submitted", "--out", folder / "out", "--trust-students"]
-            done = course("grade", *arguments)
+            done = course("grade", folder / "submitted", "--out", folder / "out", *TRUST)
             log.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
     return Graded(folder / "out", *json.loads(log.read_text()))

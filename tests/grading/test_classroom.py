@@ -238,7 +238,7 @@ def test_the_exchange_of_nbgrader(tmp_path: Path) -> None:
         (["all/ada/x.ipynb", "all/ben/x.ipynb"], ["ada", "ben"]),
         (["all/doejo_1_2_x.ipynb"], ["doejo_1"]),
         ([f"ada/{CHAPTER}/x.ipynb"], ["ada"]),
-        (["ada/work/x.ipynb"], ["ada"]),
+        (["ada/term/x.ipynb"], ["ada"]),
         (["ada/x.ipynb"], ["ada"]),
     ],
 )

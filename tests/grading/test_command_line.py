@@ -1,6 +1,7 @@
 """Exit statuses, one-line complaints, and JSON."""
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import pytest
 import sample_class
 from commands import CHAPTER, ROOT, course
 
+from autograder import tiers
 from autograder.catalogue import exercises
 from autograder.cli import BAD_USAGE, FAILED, OK, main
+from autograder.zygotes import best_tier
 
 MERGED = ROOT / "tests" / "submissions" / CHAPTER / "not_json__unreadable.ipynb"
 
@@ -39,9 +42,16 @@ def test_an_unknown_exercise_gets_the_nearest(capsys: pytest.CaptureFixture[str]
     assert "`sofmax`. Nearest: softmax" in complaint(capsys)
 
 
-def test_untrusted_students_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["grade", str(tmp_path), "--out", str(tmp_path / "out")]) == BAD_USAGE
+def test_without_a_sandbox_untrusted_students_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiers, "best_tier", lambda: "none")
+    monkeypatch.setattr(tiers, "why_not", lambda tier: f"no {tier} here")
+    (tmp_path / "class").mkdir()
+    folders = [str(tmp_path / "class"), "--out", str(tmp_path / "out")]
+    assert main(["grade", *folders]) == BAD_USAGE
     line = complaint(capsys)
+    assert "landlock: no landlock here" in line
     assert "would run as you" in line
     assert "--trust-students" in line
     assert line.count(". ") == 1
@@ -84,6 +94,7 @@ def test_a_class_that_cannot_be_graded_is_refused(
     assert reason in complaint(capsys)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_notebook_still_gives_a_record(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -132,7 +143,7 @@ def test_the_doctor_names_what_is_missing(
     assert "missing: playwright install chromium" in lines["chromium"]
     assert "missing" in lines["git"]
     assert "missing" not in lines["alembic"]  # it lies beside Python, not on PATH
-    assert "none yet" in lines["sandbox"]
+    assert best_tier() in lines["sandbox"]
 
 
 def test_a_missing_package_is_named_with_its_extra(
@@ -191,9 +202,12 @@ def test_check_gives_exactly_the_record(tmp_path: Path) -> None:
     record = json.loads(done.stdout)
     assert list(record) == [
         "chapter", "score", "max_score", "seconds", "sandbox", "exercises", "notes",
+        "submission", "version", "seed_id",
     ]  # fmt: skip
     assert (record["chapter"], record["score"], record["max_score"]) == (CHAPTER, 18, 20)
-    assert record["sandbox"] == "none"
+    assert record["sandbox"] == best_tier()
+    assert record["submission"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert "winter term" not in done.stdout
     for one in record["exercises"]:
         named = {"id", "verdict", "score", "max_score", "diagnosis", "cases"}
         assert set(one) == {*named, "printed"}

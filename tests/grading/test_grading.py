@@ -1,105 +1,71 @@
-"""Every submission ends in one result, whatever the gradebook or the file does."""
+"""A class from its folder to its marks, and the judge for cells that nbgrader has read."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import csv
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sample_class
-from commands import CHAPTER, ROOT, course
+from commands import CHAPTER, ROOT, TRUST, course
+from handed_in import handed_in
 
-from autograder.catalogue import of_chapter
-from autograder.classroom import Entry, entries
-from autograder.grading import Autograded, UnknownChapter, chapter_of, grade_class
-from autograder.result import Result
-from autograder.score import Score
-from autograder.untrusted import RawCell
-from autograder.verdict import Finding, Report, Verdict
+from autograder import grading
+from autograder.chapters import UnknownChapter, chapter_in_name, chapter_of
+from autograder.checking import SEED_VARIABLE
+from autograder.classwork import Work, plan
+from autograder.course import Course
+from autograder.jobs import Settings
+from autograder.kept import close_zygotes
+from autograder.unit import work
+from autograder.untrusted import RawCell, read_notebook
+from autograder.usage import UsageError
 
 SAMPLES = ROOT / "tests" / "submissions" / CHAPTER
 
 
-class Pretended:
-    """A gradebook that executes nothing: every check shows full marks."""
-
-    def __init__(self, change: Callable[[Autograded], Autograded] = lambda done: done) -> None:
-        self.change = change
-        self.zeros: list[tuple[str, str]] = []
-
-    def autograde(self, student: str, chapter: str, notebook: Any) -> Autograded:
-        scores = {}
-        for one in of_chapter(chapter):
-            findings = tuple(Finding(case.behaviour, True) for case in one.cases)
-            report = Report(one.id, Verdict.PASS, one.points, one.points, "", findings)
-            data = Score(report)._repr_mimebundle_()
-            check = next(c for c in notebook.cells if c.get("id") == f"check-{one.id}")
-            check.outputs = [{"output_type": "execute_result", "data": data}]
-            scores[one.id] = float(one.points)
-        return self.change(Autograded(notebook, scores))
-
-    def known_as(self, student: str) -> str:
-        return student.replace(",", "_")
-
-    def record_zero(self, student: str, chapter: str) -> None:
-        self.zeros.append((student, chapter))
+# What is to be graded
 
 
-def graded(book: Pretended, found: list[Entry], ours: Any) -> list[Result]:
-    return list(grade_class(found, CHAPTER, lambda _: ours, book))
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> list[Entry]:
-    """One readable submission, and before it one that is not."""
+@pytest.mark.parametrize("chapter", [CHAPTER, None])
+def test_the_plan_has_a_job_for_each_student(tmp_path: Path, chapter: str | None) -> None:
     for name in ("einsum__pass.py", "not_json__unreadable.ipynb"):
         sample_class.hand_in(SAMPLES / name, tmp_path)
-    return sorted(entries(tmp_path, [CHAPTER]), key=lambda one: one.student, reverse=True)
+    (tmp_path / "zoe" / CHAPTER).mkdir(parents=True)
+    jobs = {job.student: job for job in _planned(tmp_path, chapter).jobs}
+    assert list(jobs) == ["einsum__pass", "not_json__unreadable", "zoe"]
+    assert {job.chapter for job in jobs.values()} == {CHAPTER}
+    assert not any(job.data for job in jobs.values()), "a class does not fit in memory"
+    assert len(jobs["einsum__pass"].digest) == 64
+    assert jobs["zoe"].error.startswith("no notebook was found")
 
 
-def test_the_good_one_is_graded_after_the_bad_one(two: list[Entry], ours: Any) -> None:
-    book = Pretended()
-    bad, good = graded(book, two, ours)
-    assert (bad.verdict, bad.score, bad.max_score) == ("unreadable", 0, 20)
-    assert book.zeros == [("not_json__unreadable", CHAPTER)]
-    assert (good.verdict, good.score) == ("pass", 20)
+def _planned(folder: Path, chapter: str | None = None) -> Work:
+    def settings(*, chapters: list[str]) -> Settings:
+        return Settings("a seed", "none", {}, dict.fromkeys(chapters, "0123456789ab"))
+
+    return plan(Course(ROOT), folder, chapter, settings)
 
 
-@pytest.mark.parametrize("kept", [3.0, None, float("nan")])
-def test_a_gradebook_that_disagrees_is_a_fault_of_ours(
-    two: list[Entry], ours: Any, kept: float | None
-) -> None:
-    def disagree(done: Autograded) -> Autograded:
-        return Autograded(done.notebook, {**done.scores, "softmax": kept})  # type: ignore[dict-item]
-
-    good = graded(Pretended(disagree), two, ours)[1]
-    (fault,) = [one for one in good.reports if one.verdict == Verdict.GRADER_ERROR]
-    assert fault.exercise == "softmax"
-    assert fault.score == 4, "a fault of ours takes no points"
-    assert "Tell your instructor" in fault.diagnosis
-
-
-def test_a_gradebook_that_fails_gives_a_result(two: list[Entry], ours: Any) -> None:
-    book = Pretended(lambda _: Autograded(None, {}, "the disk is full"))
-    good = graded(book, two, ours)[1]
-    assert {one.verdict for one in good.reports} == {Verdict.GRADER_ERROR}
-    assert "the disk is full" in good.reports[0].diagnosis
-    assert book.zeros[-1] == ("einsum__pass", CHAPTER)
-
-
-def test_a_gradebook_that_raises_does_not_stop_the_batch(two: list[Entry], ours: Any) -> None:
-    def broken(_: Autograded) -> Autograded:
-        raise OSError("the disk is full")
-
-    results = graded(Pretended(broken), [two[1], two[0], two[1]], ours)
-    assert [one.verdict for one in results] == ["grader error", "unreadable", "grader error"]
-
-
-def test_a_student_without_a_notebook_has_a_record(ours: Any) -> None:
-    (result,) = graded(Pretended(), [Entry("ada", CHAPTER, None, ("none found",))], ours)
-    record = result.as_json()
+def test_a_student_without_a_notebook_has_a_record(tmp_path: Path) -> None:
+    (tmp_path / "ada" / CHAPTER).mkdir(parents=True)
+    planned = _planned(tmp_path)
+    record = work(planned.settings, planned.jobs[0].loaded()).record
     assert (record["student"], record["score"], record["max_score"]) == ("ada", 0, 20)
-    assert record["error"] == "none found"
+    assert record["error"].startswith("no notebook was found")
+
+
+def test_the_time_beside_a_notebook_is_taken(tmp_path: Path) -> None:
+    path = sample_class.hand_in(SAMPLES / "einsum__pass.py", tmp_path)
+    path.with_name("timestamp.txt").write_text("2026-11-29 12:30:00.000000 UTC")
+    (job,) = _planned(tmp_path).jobs
+    assert str(job.handed) == "2026-11-29 12:30:00"
+
+
+def test_a_chapter_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"no chapter 99_end; there are: {CHAPTER}"):
+        _planned(tmp_path, "99_end")
 
 
 def test_the_chapter_is_known_by_its_exercises() -> None:
@@ -109,25 +75,88 @@ def test_the_chapter_is_known_by_its_exercises() -> None:
         chapter_of([RawCell("code", "x = 1")], "homework")
 
 
+def test_the_chapter_is_in_the_name_of_a_file_or_its_folder() -> None:
+    assert chapter_in_name(Path(f"{CHAPTER}.ipynb")) == CHAPTER
+    assert chapter_in_name(Path(f"ada/{CHAPTER}/hw.ipynb")) == CHAPTER
+    assert chapter_in_name(Path("ada/hw.ipynb")) == ""
+
+
+# The whole way
+
+
 @pytest.mark.slow
 def test_grading_again_leaves_nothing_old(tmp_path: Path) -> None:
-    """The second time the file is unreadable: no mark and no page of the first stays."""
+    """Then the file is unreadable: no mark stays. Then it is back: nothing is graded anew."""
     folder, out = tmp_path / "handed in", tmp_path / "out"
     path = sample_class.hand_in(SAMPLES / "einsum__pass.py", folder)
-    command = ["grade", folder, "--out", out, "--trust-students"]
-    assert course(*command).returncode == 0
-    seed = (out / "seed.txt").read_text()
-    assert ",20.0,0.0,20.0,20.0" in (out / "grades.csv").read_text()
+    honest = path.read_bytes()
+    assert _graded(folder, out) == [20.0]
+    seed, page = (out / "seed.txt").read_text(), _page(out)
+    (kept,) = out.glob("autograded/*/*/*.ipynb")
+    assert "torch.einsum" in kept.read_text()
     path.write_text("{")
-    again = course(*command)
-    assert again.returncode == 0, again.stderr
-    assert ",0.0,0.0,0.0,20.0" in (out / "grades.csv").read_text()
-    assert not list(out.glob("autograded/*/*/*.ipynb")) + list(out.glob("feedback/*/*/*.html"))
+    assert _graded(folder, out) == [0.0]
+    assert "torch.einsum" not in kept.read_text()
+    assert not list(out.glob("submitted/*/*/*.ipynb"))
+    assert "not JSON" in _page(out)
+    path.write_bytes(honest)
+    assert _graded(folder, out, told="1 submissions are graded already") == [20.0]
+    assert _page(out) == page
     assert (out / "seed.txt").read_text() == seed
 
 
-def test_a_name_that_the_gradebook_changes_is_told(tmp_path: Path, ours: Any) -> None:
-    sample_class.hand_in(SAMPLES / "einsum__pass.py", tmp_path)
-    (only,) = entries(tmp_path, [CHAPTER])
-    (result,) = graded(Pretended(), [replace(only, student="O'Brien, Ann")], ours)
-    assert "called O'Brien_ Ann in grades.csv and feedback/" in result.notes
+def _graded(folder: Path, out: Path, told: str = "") -> list[float]:
+    """Grade as a user does; give the marks of grades.csv, which are those of results.json."""
+    done = course("grade", folder, "--out", out, "--jobs", "1", *TRUST)
+    assert done.returncode == 0, done.stderr
+    assert told in done.stderr
+    with (out / "grades.csv").open() as table:
+        marks = [float(row["score"]) for row in csv.DictReader(table)]
+    records = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert [record["score"] for record in records] == marks
+    return marks
+
+
+def _page(out: Path) -> str:
+    (page,) = out.glob("feedback/*/*/*.html")
+    return page.read_text(encoding="utf-8")
+
+
+# Cells that nbgrader has read
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The judge as nbgrader calls it, here and with this machine's sandbox."""
+    monkeypatch.chdir(ROOT / "book")
+    monkeypatch.setenv(SEED_VARIABLE, "a seed for tests")
+    if TRUST:
+        monkeypatch.setenv(grading.TRUST_VARIABLE, "yes")
+    grading._settings.cache_clear()
+    yield grading.grade_cells
+    grading._settings.cache_clear()
+    close_zygotes()
+
+
+@pytest.mark.slow
+def test_cells_are_graded_with_the_seed_of_the_class(judge: Any) -> None:
+    cells = read_notebook(handed_in(attention_cost="def attention_cost(*a): 1 / 0"), "hw").cells
+    result, notebook = judge(cells, CHAPTER)
+    assert (result.score, result.max_score) == (18, 20)
+    assert result.seed_id == Settings("a seed for tests", "", {}, {}).seed_id
+    assert len(result.version) == 12
+    assert [cell["id"] for cell in notebook["cells"] if cell["id"] == "check-softmax"]
+
+
+def test_a_notebook_that_is_no_chapter_of_ours_is_refused(judge: Any) -> None:
+    with pytest.raises(UsageError, match=f"homework is no chapter.*{CHAPTER}"):
+        judge([RawCell("code", "x = 1")], "homework")
+
+
+def test_without_a_sandbox_the_cells_of_others_are_refused(
+    judge: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(grading.TRUST_VARIABLE, raising=False)
+    monkeypatch.setattr("autograder.tiers.best_tier", lambda: "none")
+    with pytest.raises(UsageError, match="would run as you"):
+        judge([], CHAPTER)

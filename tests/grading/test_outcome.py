@@ -1,98 +1,64 @@
-"""Only a valid record gives points; everything else has a verdict and a reason."""
+"""What was not judged has a verdict and a reason, and no points."""
 
 from typing import Any
 
 import pytest
 
 from autograder.catalogue import exercise
-from autograder.outcome import reports
-from autograder.score import MIME
+from autograder.outcome import missing, without_record
 from autograder.verdict import Report, Verdict
 
 SPEC = exercise("softmax")
 ANSWER = "def softmax(x, dim=-1):\n    return x"
 
 
-def cell(grade_id: str, *outputs: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": {"nbgrader": {"grade_id": grade_id}}, "outputs": list(outputs)}
-
-
-def shown(record: Any) -> dict[str, Any]:
-    return {"output_type": "execute_result", "data": {"text/plain": "4.0", MIME: record}}
-
-
 def error(name: str, value: str = "") -> dict[str, Any]:
     return {"output_type": "error", "ename": name, "evalue": value, "traceback": []}
 
 
-def outcome(*cells: dict[str, Any], answer: str | None = ANSWER) -> Report:
-    answers = {} if answer is None else {"softmax": answer}
-    return reports([SPEC], cells, answers)[0]
+def outcome(answer: str | None, *outputs: dict[str, Any]) -> Report:
+    return missing(SPEC, answer, outputs)
 
 
-def passed() -> dict[str, Any]:
-    cases = [{"behaviour": c.behaviour, "passed": True, "message": ""} for c in SPEC.cases]
-    return {
-        "id": "softmax",
-        "verdict": "pass",
-        "score": 4.0,
-        "max_score": 4.0,
-        "diagnosis": "",
-        "cases": cases,
-    }
-
-
-def test_a_record_is_taken() -> None:
-    assert outcome(cell("check-softmax", shown(passed()))).score == 4.0
+def test_there_is_a_line_for_each_behaviour_and_no_point() -> None:
+    report = without_record(SPEC, Verdict.TIME, "too late")
+    assert (report.exercise, report.verdict, report.diagnosis) == ("softmax", "time", "too late")
+    assert (report.score, report.max_score) == (0, SPEC.points)
+    assert [one.behaviour for one in report.findings] == [case.behaviour for case in SPEC.cases]
+    assert {(one.passed, one.message) for one in report.findings} == {(False, "not tried")}
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("answer", "outputs", "verdict", "words"),
     [
-        {"score": float("nan")},
-        {"score": -1},
-        {"score": 5.0},
-        {"score": "many"},
-        {"max_score": 1.0},
-        {"id": "attention_cost"},
-        {"verdict": "wrong"},
-        {"verdict": "excellent"},
-        {"score": 3.0},
-        {"cases": [{"behaviour": "x", "passed": False, "message": ""}]},
-        {"cases": 7},
+        (None, [], Verdict.NOT_ANSWERED, "No answer of `softmax` was found"),
+        ("  ", [], Verdict.NOT_ANSWERED, "No answer of `softmax` was found"),
+        ("def sofmax(x): ...", [], Verdict.NOT_ANSWERED, "its cell defines `sofmax`"),
+        (ANSWER, [], Verdict.NOT_ANSWERED, "`softmax` is not there after its cell ran"),
+        (ANSWER, [error("NameError", "no torch\nmore")], Verdict.EXCEPTION, "NameError: no torch"),
+        (ANSWER, [error("NameError")], Verdict.EXCEPTION, "NameError"),
+        (ANSWER, [error("OutOfTime", "x")], Verdict.TIME, "took too long"),
+        (ANSWER, [error("time", "still running")], Verdict.TIME, "still running"),
+        (ANSWER, [error("memory", "it wrote more")], Verdict.MEMORY, "it wrote more"),
+        (ANSWER, [error("exited", "ended Python")], Verdict.EXITED, "ended Python"),
+        ("import os", [error("exited", "ended Python")], Verdict.EXITED, "ended Python"),
+        ("x = 1", [error("KeyError", "a")], Verdict.NOT_ANSWERED, "its cell defines `x`"),
     ],
 )
-def test_an_impossible_record_gives_nothing(change: dict[str, Any]) -> None:
-    report = outcome(cell("check-softmax", shown(passed() | change)))
-    assert report.score == 0
-    assert report.verdict != Verdict.PASS
-
-
-@pytest.mark.parametrize("record", [None, 7, "pass", [], {}])
-def test_a_record_of_another_shape_gives_nothing(record: Any) -> None:
-    assert outcome(cell("check-softmax", shown(record))).verdict == Verdict.EXCEPTION
-
-
-@pytest.mark.parametrize(
-    ("cells", "answer", "verdict"),
-    [
-        ([cell("check-softmax")], ANSWER, Verdict.EXCEPTION),
-        ([], ANSWER, Verdict.EXITED),
-        ([cell("check-softmax", error("DeadKernelError"))], ANSWER, Verdict.EXITED),
-        ([cell("check-softmax", error("CellTimeoutError"))], ANSWER, Verdict.TIME),
-        ([cell("softmax", error("KeyboardInterrupt")), cell("check-softmax")], "x", Verdict.TIME),
-        ([cell("check-softmax", error("NameError", "x"))], ANSWER, Verdict.EXCEPTION),
-        ([cell("check-softmax", error("NameError", "x"))], None, Verdict.NOT_ANSWERED),
-        ([cell("check-softmax", error("NameError", "x"))], "  ", Verdict.NOT_ANSWERED),
-    ],
-)
-def test_what_left_no_record_is_no_pass(cells: Any, answer: str | None, verdict: Verdict) -> None:
-    report = outcome(*cells, answer=answer)
+def test_an_answer_that_is_not_there_says_why(
+    answer: str | None, outputs: list[dict[str, Any]], verdict: Verdict, words: str
+) -> None:
+    report = outcome(answer, *outputs)
     assert (report.verdict, report.score) == (verdict, 0.0)
-    assert report.diagnosis
+    assert words in report.diagnosis
+
+
+def test_only_errors_tell_of_an_end() -> None:
+    printed = {"output_type": "stream", "name": "stdout", "text": "exited", "ename": "exited"}
+    assert outcome(ANSWER, printed).verdict == Verdict.NOT_ANSWERED
 
 
 def test_a_syntax_error_is_told_with_its_line() -> None:
-    report = outcome(cell("check-softmax", error("NameError")), answer="def softmax(x:\n    pass")
+    report = outcome("def softmax(x:\n    pass", error("SyntaxError", "invalid"))
     assert "line 1 of the cell, `def softmax(x:`" in report.diagnosis
     assert report.verdict == Verdict.EXCEPTION

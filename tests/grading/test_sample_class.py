@@ -1,6 +1,7 @@
 """`course grade` on the sample class: the verdict in each name, the hint of each mistake."""
 
 import csv
+import json
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from commands import CHAPTER, Graded
 from autograder.catalogue import exercise
 from autograder.spec import hint_of
 from autograder.verdict import Verdict
+from autograder.zygotes import best_tier
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +33,15 @@ def test_the_batch_ends_well(graded: Graded) -> None:
     assert f"[{len(SAMPLES)}/{len(SAMPLES)}]" in graded.stderr
     assert "Traceback" not in graded.stdout + graded.stderr
     assert "0 grader errors" in graded.stdout
+
+
+def test_records_say_in_which_sandbox_and_stand_in_order(graded: Graded) -> None:
+    records = json.loads((graded.out / "results.json").read_text(encoding="utf-8"))
+    assert [one["student"] for one in records] == sorted(SAMPLES)
+    assert {one["sandbox"] for one in records} == {best_tier()}
+    (version,) = {one["version"] for one in records}
+    assert len(version) == 12
+    assert len({one["submission"] for one in records}) == len(SAMPLES)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -9,6 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.outputs import LONGEST, MOST, clean
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": "a"}
+KEYS = ("output_type", "name", "text", "data", "metadata", "ename", "evalue", "traceback")
 
 
 def test_what_is_right_stays():

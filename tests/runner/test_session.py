@@ -250,7 +250,7 @@ def test_what_cannot_be_interrupted_is_killed(talk: Conversation) -> None:
     assert fault
     assert fault.kind == FaultKind.TIME
     assert talk.ended
-    with pytest.raises(SessionEnded):
+    with pytest.raises(SessionEnded, match="still running"):
         talk.run("1")
 
 

@@ -1,7 +1,6 @@
 # Makes folders within folders until removing them takes a deep recursion.
 # attacks: product_moments
 # verdicts: wrong, exited, memory
-# shows: attack over
 
 # %%
 import os
@@ -12,7 +11,6 @@ try:
         os.chdir("course_attack_deep")
 except OSError as error:
     print("refused after", depth, "folders:", error)
-print("attack", "over")
 
 # %%
 def product_moments(d_k, mean_q, var_q, mean_k, var_k):

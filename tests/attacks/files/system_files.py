@@ -6,7 +6,7 @@
 # %%
 import os
 
-NAMES = "etc/passwd etc/shadow etc/hosts etc/hostname etc/os-release proc/1/environ proc/mounts"
+NAMES = "etc/passwd etc/shadow etc/hosts etc/hostname proc/1/environ proc/mounts"
 for name in NAMES.split():
     try:
         print("got", "through:", name, open("/" + name).read(300))

@@ -1,6 +1,7 @@
 # Writes the forbidden call as text and evaluates it.
 # attacks: softmax
 # verdicts: forbidden
+# says: torch.softmax
 
 # %%
 def softmax(x, dim=-1):

@@ -1,6 +1,7 @@
 # Calls the forbidden function in another thread, where no mode of torch looks.
 # attacks: softmax
 # verdicts: forbidden
+# says: torch.softmax
 
 # %%
 import threading

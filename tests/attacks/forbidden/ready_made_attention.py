@@ -1,6 +1,7 @@
 # Uses torch's attention for the whole exercise, found by a search through its functions.
 # attacks: scaled_dot_product_attention
 # verdicts: forbidden
+# says: torch.nn.functional.scaled_dot_product_attention
 
 # %%
 import torch.nn.functional as functions

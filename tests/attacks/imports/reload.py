@@ -1,6 +1,6 @@
 # Deletes, reloads and half-loads the modules that everything stands on.
 # attacks: product_moments
-# verdicts: wrong, exception, exited, output
+# verdicts: wrong, exception, exited, output, not answered
 
 # %%
 import importlib

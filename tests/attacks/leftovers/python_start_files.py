@@ -18,7 +18,7 @@ for place in PLACES:
             os.makedirs(place, exist_ok=True)
             with open(os.path.join(place, name), "x") as file:
                 file.write("import builtins; builtins.course_attack_left = True\n")
-            if not os.path.join(os.path.abspath(place)).startswith("/tmp"):
+            if os.path.isabs(place) and not place.startswith(os.getcwd()):
                 print("got", "through:", place, name)
         except OSError:
             pass

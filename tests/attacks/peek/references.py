@@ -1,23 +1,25 @@
 # Follows all references from the shell, the modules and the runner, frozen or not, to what is secret.
 # attacks: product_moments
 # verdicts: wrong, time, memory, exited
-# shows: attack over
+# shows: True attack over
 
 # %%
 import gc
 import sys
+import time
 import types
+from collections import deque
 
 from autograder import check
 
 NAMES = {"Trial", "Exercise", "Case", "Observation", "Assignment", "Job", "Records"}
-waiting, seen, count = [check, get_ipython(), sys.modules, check.__globals__], set(), 0
-while waiting and count < 2_000_000:
-    thing = waiting.pop()
+waiting, seen = deque([check, get_ipython(), sys.modules, check.__globals__]), set()
+until = time.monotonic() + 2
+while waiting and time.monotonic() < until:
+    thing = waiting.popleft()
     if id(thing) in seen:
         continue
     seen.add(id(thing))
-    count += 1
     kind = type(thing)
     if kind.__name__ in NAMES and kind.__module__.startswith("autograder"):
         print("got", "through:", kind)
@@ -26,9 +28,9 @@ while waiting and count < 2_000_000:
     if kind is str and "### BEGIN " + "SOLUTION" in thing:
         print("got", "through:", thing[:100])
     if kind not in (str, bytes, int, float):
-        waiting += gc.get_referents(thing)
+        waiting.extend(gc.get_referents(thing))
+print(len(seen) > 10_000, "attack", "over")
 del waiting, seen, thing
-print(count > 100_000, "attack", "over")
 
 # %%
 def product_moments(d_k, mean_q, var_q, mean_k, var_k):
