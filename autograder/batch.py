@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
@@ -24,6 +24,9 @@ from autograder.worker import work
 
 class Gradebook(Protocol):
     """Where an instructor looks at results."""
+
+    def known_as(self, student: str) -> str:
+        """Give the name under which it keeps a student."""
 
     def keep(
         self,
@@ -47,7 +50,7 @@ class Class:
 
     def __post_init__(self) -> None:
         """Look up what is still to be graded."""
-        self.keys = {self.key(job): job for job in self.work.jobs}
+        self.keys = {self.key(job): self._told_of_name(job) for job in self.work.jobs}
         self.missing = self.records.missing(self.keys)
 
     def key(self, job: Job) -> Key:
@@ -55,6 +58,12 @@ class Class:
         settings = self.work.settings
         version = settings.versions.get(job.chapter, "")
         return Key(job.student, job.chapter, job.digest, version, settings.seed_id)
+
+    def _told_of_name(self, job: Job) -> Job:
+        name = self.gradebook.known_as(job.student)
+        if name == job.student:
+            return job
+        return replace(job, notes=(*job.notes, f"called {name} in grades.csv and feedback/"))
 
     def take_up(self) -> int:
         """Put what is on record into the gradebook, and tell how many results that were.

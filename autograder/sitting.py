@@ -85,7 +85,7 @@ class Sitting:
                     continue
                 if talk is None or talk.ended:
                     talk = self._caught_up(at)
-                if time.monotonic() > self.until:
+                if self._is_late():
                     return
                 exercise = exercises.get(_checked(cell))
                 if exercise:
@@ -101,9 +101,10 @@ class Sitting:
         while True:
             talk = Conversation(self.open(), self.limits)
             for at in range(before):
-                if _is_student_code(self.cells[at]) and at not in self.culprits and not talk.ended:
+                wanted = _is_student_code(self.cells[at]) and at not in self.culprits
+                if wanted and not talk.ended and not self._is_late():
                     self._run(at, talk)
-            if not talk.ended or time.monotonic() > self.until:
+            if not talk.ended or self._is_late():
                 return talk
 
     def _run(self, at: int, talk: Conversation) -> None:
@@ -116,6 +117,9 @@ class Sitting:
             cell.outputs = [
                 {"output_type": "error", "ename": ended.kind, "evalue": text, "traceback": [text]}
             ]
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self.until
 
     # One exercise
 
@@ -169,12 +173,14 @@ class Sitting:
 
     def _alone(self, exercise: Exercise, cells: Sequence[int], standins: Sequence[str]) -> Report:
         """Judge an exercise in a session that runs the given cells only."""
-        if time.monotonic() > self.until:
+        if self._is_late():
             return self.reports[exercise.id]
         talk = Conversation(self.open(), self.limits)
         try:
             for at in cells:
                 talk.run(self.cells[at].source)
+                if self._is_late():
+                    return self.reports[exercise.id]
             return self._judged(exercise, talk, standins)
         except SessionEnded as ended:
             return _ended(exercise, ended)

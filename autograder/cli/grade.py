@@ -53,7 +53,7 @@ def _graded(group: Class, arguments: Namespace) -> None:
     group.records.start_run(vars(arguments))
     there = group.take_up()
     if there:
-        print(f"{there} submissions are graded already", file=sys.stderr)
+        print(f"graded already: {there} of {len(group.keys)}", file=sys.stderr)
     progress = Progress(len(group.missing), sys.stderr)
     make, ahead = _executor(arguments)
     for result in group.grade(make, ahead):

@@ -58,7 +58,11 @@ def test_a_folder_is_given_back_as_it_is(tmp_path: Path) -> None:
         assert folder == tmp_path
 
 
-@pytest.mark.parametrize("data", [b"", b"text", b"PK\x03\x04cut off", packed([("a", b"")])[:-9]])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"text", b"PK\x03\x04cut off", packed([("a", b"")])[:-9]],
+    ids=["nothing", "text", "cut off", "short"],  # the bytes hold the time of day
+)
 def test_what_is_no_zip_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "class.zip").write_bytes(data)
     broken = pytest.raises(UsageError, match="no zip file that can be read")

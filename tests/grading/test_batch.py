@@ -45,6 +45,9 @@ class Book:
             raise OSError("the disk is full")
         self.kept[record["student"]] = (record, notebook, handed_in)
 
+    def known_as(self, student: str) -> str:
+        return student.replace(",", "_")
+
     def commit(self) -> None:
         self.commits += 1
 
@@ -103,6 +106,13 @@ def test_each_result_is_on_record_and_in_the_gradebook(work, records, graded) ->
         assert (kept, handed) == (stored.record, HANDED)
         assert notebook == json.loads(records.notebook(stored.id))
     assert book.commits
+
+
+def test_a_name_that_the_gradebook_changes_is_told(work, records, graded) -> None:
+    renamed = replace(work.jobs[0], student="O'Brien, Ann")
+    group = Class(Work((renamed,), work.settings), records, Book())
+    (job,) = group.keys.values()
+    assert job.notes[-1] == "called O'Brien_ Ann in grades.csv and feedback/"
 
 
 def test_results_stand_in_the_students_order_whoever_was_first(work, records, graded) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import sample_class
-from commands import CHAPTER, ROOT, TRUST, course
+from commands import CHAPTER, ROOT, TRUST
 from handed_in import handed_in
 
 from autograder import grading
 from autograder.chapters import UnknownChapter, chapter_in_name, chapter_of
 from autograder.checking import SEED_VARIABLE
 from autograder.classwork import Work, plan
+from autograder.cli import OK, main
 from autograder.course import Course
 from autograder.jobs import Settings
 from autograder.kept import close_zygotes
@@ -85,8 +86,11 @@ def test_the_chapter_is_in_the_name_of_a_file_or_its_folder() -> None:
 
 
 @pytest.mark.slow
-def test_grading_again_leaves_nothing_old(tmp_path: Path) -> None:
+def test_grading_again_leaves_nothing_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Then the file is unreadable: no mark stays. Then it is back: nothing is graded anew."""
+    monkeypatch.chdir(ROOT)
     folder, out = tmp_path / "handed in", tmp_path / "out"
     path = sample_class.hand_in(SAMPLES / "einsum__pass.py", folder)
     honest = path.read_bytes()
@@ -100,16 +104,16 @@ def test_grading_again_leaves_nothing_old(tmp_path: Path) -> None:
     assert not list(out.glob("submitted/*/*/*.ipynb"))
     assert "not JSON" in _page(out)
     path.write_bytes(honest)
-    assert _graded(folder, out, told="1 submissions are graded already") == [20.0]
+    capsys.readouterr()
+    assert _graded(folder, out) == [20.0]
+    assert capsys.readouterr().err.startswith("1 submission")
     assert _page(out) == page
     assert (out / "seed.txt").read_text() == seed
 
 
-def _graded(folder: Path, out: Path, told: str = "") -> list[float]:
-    """Grade as a user does; give the marks of grades.csv, which are those of results.json."""
-    done = course("grade", folder, "--out", out, "--jobs", "1", *TRUST)
-    assert done.returncode == 0, done.stderr
-    assert told in done.stderr
+def _graded(folder: Path, out: Path) -> list[float]:
+    """Run the command; give the marks of grades.csv, which are those of results.json."""
+    assert main(["grade", str(folder), "--out", str(out), "--jobs", "1", *TRUST]) == OK
     with (out / "grades.csv").open() as table:
         marks = [float(row["score"]) for row in csv.DictReader(table)]
     records = json.loads((out / "results.json").read_text(encoding="utf-8"))

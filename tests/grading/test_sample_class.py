@@ -41,7 +41,7 @@ def test_records_say_in_which_sandbox_and_stand_in_order(graded: Graded) -> None
     assert {one["sandbox"] for one in records} == {best_tier()}
     (version,) = {one["version"] for one in records}
     assert len(version) == 12
-    assert len({one["submission"] for one in records}) == len(SAMPLES)
+    assert all(len(one["submission"]) == 64 for one in records)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -144,7 +144,7 @@ def tensor(shape, dtype="float32", stride=None, *, meta=False):
     ids=lambda frame: repr(frame[4:44]),
 )
 def test_a_forged_frame_is_refused(frame):
-    with pytest.raises(FrameError):
+    with pytest.raises(FrameError, match=r"\w{3}"):
         decode(frame)
 
 

@@ -23,7 +23,7 @@ def spawned():
 
 
 def cell(session, source, seconds=20.0):
-    message = encode({"do": "cell", "source": source, "seconds": 60})
+    message = encode({"do": "cell", "source": source, "seconds": 60, "number": 1})
     return str(decode(session.exchange(message, seconds, LARGEST)))
 
 
@@ -73,7 +73,7 @@ def test_an_answer_that_is_too_large_is_refused(spawned):
     session = spawned.session(OPTIONS)
     with pytest.raises(SessionEnded, match="no answer") as caught:
         session.exchange(
-            encode({"do": "cell", "source": "print('x' * 1000)", "seconds": 5}), 20, 10
+            encode({"do": "cell", "source": "print('x' * 1000)", "seconds": 5, "number": 1}), 20, 10
         )
     assert caught.value.kind is FaultKind.OUTPUT
 
