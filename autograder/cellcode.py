@@ -76,7 +76,8 @@ def forbidden_in(
     for piece in pieces:
         if piece.path in forbidden:
             return piece.path, getattr(piece.node, "lineno", 1)
-        found = first_use(piece.node, piece.known, forbidden, own)
+        known = {name: path for name, path in piece.known.items() if name not in apart}
+        found = first_use(piece.node, known, forbidden, own)
         if found:
             return found
     return None

@@ -39,19 +39,23 @@ def earlier(exercise_id: str) -> list[Exercise]:
     return known[: [one.id for one in known].index(exercise_id)]
 
 
-def used_exercises(cells: Sequence[str], exercise_id: str) -> list[str]:
+def used_exercises(
+    cells: Sequence[str], exercise_id: str, answered: Collection[str] = ()
+) -> list[str]:
     """Name the earlier exercises whose functions an answer calls, itself or through helpers.
 
-    cells  the texts of the code cells that run before the answer is checked, in order
+    cells     the texts of the code cells that run before the answer is checked, in order
+    answered  exercises that count however they are answered: `softmax = torch.softmax`, say
 
-    Those count that the notebook defines or leaves out, not those that it imports. A class has
-    a state, which cannot be kept on the other side of the wall: it is never among them.
+    Of the others those count that the notebook defines or leaves out, not those that it imports.
+    A class has a state, which cannot be kept on the other side of the wall: it never counts.
     """
     pieces = reached(cells, exercise_id)
     known = {name: path for piece in pieces for name, path in piece.known.items()}
     read = frozenset[str]().union(*(piece.reads for piece in pieces))
     functions = [one.id for one in earlier(exercise_id) if not one.is_class]
-    return [n for n in functions if n in read and known.get(n, HERE).startswith(HERE)]
+    own = {n for n in functions if known.get(n, HERE).startswith(HERE)} | {*answered}
+    return [n for n in functions if n in read and n in own]
 
 
 @dataclass

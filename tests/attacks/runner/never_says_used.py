@@ -1,6 +1,5 @@
 # Empties the list of used functions in each reply, then uses a forbidden one.
 # attacks: softmax
-# verdicts: forbidden, wrong, exception
 # shows: attack over
 # limit: code in the process of the answer can take off the watch over what it calls
 

@@ -1,6 +1,5 @@
 # Takes the watch over forbidden functions away and then uses one by a name put together.
 # attacks: softmax
-# verdicts: forbidden, wrong, exception
 # shows: attack over
 # limit: code in the process of the answer can take off the watch over what it calls
 
