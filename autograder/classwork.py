@@ -18,8 +18,6 @@ from autograder.timestamps import handed_in
 from autograder.untrusted import Unreadable, read_bytes
 from autograder.usage import UsageError
 
-OURS = "nbgrader_config.py"  # the file that tells a folder of results from any other
-
 
 @dataclass(frozen=True)
 class Work:
@@ -49,19 +47,6 @@ def plan(
     only = chapter or (chapters[0] if len(chapters) == 1 else "")
     jobs = tuple(_job(entry, only) for entry in found)
     return Work(jobs, settings(chapters=sorted({job.chapter for job in jobs} - {""})))
-
-
-def look_at_folders(submitted: Path, out: Path) -> None:
-    """Refuse folders that do not go together. Raises UsageError."""
-    if not submitted.exists():
-        raise UsageError(f"there is no folder {submitted}")
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file; --out names a folder")
-    inner, outer = out.resolve(), submitted.resolve()
-    if inner == outer or outer in inner.parents:
-        raise UsageError(f"--out {out} lies among the submissions; choose a folder outside")
-    if out.is_dir() and any(out.iterdir()) and not (out / OURS).exists():
-        raise UsageError(f"--out {out} holds other files; choose an empty or a new folder")
 
 
 def settings_for_class(

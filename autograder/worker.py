@@ -13,3 +13,9 @@ def work(settings: Settings, job: Job) -> Done:
     zygote_of(settings.tier)
     done: Done = import_module("autograder.unit").work(settings, job)
     return done
+
+
+def warm(tier: str) -> None:
+    """Load everything before the first job comes."""
+    zygote_of(tier)
+    import_module("autograder.unit")

@@ -106,7 +106,7 @@ def test_grading_again_leaves_nothing_old(
     path.write_bytes(honest)
     capsys.readouterr()
     assert _graded(folder, out) == [20.0]
-    assert capsys.readouterr().err.startswith("1 submission")
+    assert capsys.readouterr().err.startswith("graded already: 1 of 1")
     assert _page(out) == page
     assert (out / "seed.txt").read_text() == seed
 
