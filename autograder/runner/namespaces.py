@@ -22,6 +22,9 @@ WORLDS = (
 TMP_BYTES = 64 << 20
 TMP_ENTRIES = 4096
 
+TMP = "/tmp"
+ASIDE = "/aside"  # where what lies in /tmp and may be read is shown a second time
+
 
 def enter() -> None:
     """Take new namespaces, without privileges through a user namespace. Raises OSError."""
@@ -51,7 +54,10 @@ def close_file_system(root: str) -> None:
         _show(path, root, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # nodev would make them useless
     for path in readable.secrets():
         _cover(root + path)
-    Path(root, "tmp").mkdir()
+    Path(root + TMP).mkdir(exist_ok=True)
+    for path in readable.beneath(TMP):  # a private /tmp would hide it: keep a way to show it again
+        Path(root + ASIDE + path).mkdir(parents=True)
+        syscalls.mount(root + path, root + ASIDE + path, "", syscalls.MS_BIND | syscalls.MS_REC)
     os.chdir(root)
     syscalls.pivot_root(".", ".")
     syscalls.unmount(".")  # the old root, which now lies over the new one
@@ -78,8 +84,15 @@ def _cover(path: str) -> None:
 
 
 def private_tmp() -> str:
-    """Mount an empty /tmp that only this process sees; it is gone when the process is."""
+    """Mount a /tmp that only this process sees; it is gone when the process is.
+
+    It is empty, but for what may be read and lies there: a course that is tried out in /tmp.
+    """
+    shown = readable.beneath(TMP)
     syscalls.unshare(syscalls.CLONE_NEWNS | syscalls.CLONE_NEWIPC)
     options = f"size={TMP_BYTES},nr_inodes={TMP_ENTRIES},mode=1777"
-    syscalls.mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
-    return "/tmp"
+    syscalls.mount("tmpfs", TMP, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
+    for path in shown:
+        Path(path).mkdir(parents=True)
+        syscalls.mount(ASIDE + path, path, "", syscalls.MS_BIND | syscalls.MS_REC)
+    return TMP

@@ -37,6 +37,11 @@ def trees() -> list[str]:
     return sorted(path for path in found if not any(_inside(path, other) for other in found))
 
 
+def beneath(folder: str) -> list[str]:
+    """List the trees that lie in a folder."""
+    return [path for path in trees() if _inside(path, folder)]
+
+
 def secrets() -> list[str]:
     """List the folders of our own source that lie inside the trees: they must be hidden."""
     homes = {*site.getsitepackages(), str(Path(__file__).parents[2])}
