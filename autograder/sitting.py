@@ -28,7 +28,6 @@ from autograder.outputs import Output
 from autograder.score import Score
 from autograder.spec import Exercise
 from autograder.standins import Helping, used_exercises
-from autograder.tame import is_tame
 from autograder.verdict import Report, Verdict
 
 Open = Callable[[], Session]
@@ -162,10 +161,7 @@ class Sitting:
         return missing(exercise, answer, outputs)
 
     def _again_alone(self, exercise: Exercise) -> None:
-        """Try what did not pass without what else is there, if that can have spoiled it."""
-        by_itself = self.reports[exercise.id].verdict in (Verdict.WRONG, Verdict.EXCEPTION)
-        if by_itself and all(is_tame(source) for source in self._code(exercise)):
-            return
+        """Try what did not pass without what else is in the notebook."""
         needed = needed_cells(self.cells, exercise.id)
         bare = bare_cells(self.cells, exercise.id)
         for cells in [needed] if bare == needed else [needed, bare]:

@@ -23,7 +23,10 @@ while waiting and time.monotonic() < until:
     kind = type(thing)
     if kind.__name__ in NAMES and kind.__module__.startswith("autograder"):
         print("got", "through:", kind)
+    given = "solutions.device"  # holds no answer: set-up cells import it
     if kind is types.FunctionType and str(thing.__module__).startswith("solutions."):
+        if thing.__module__ == given:
+            continue
         print("got", "through:", thing)
     if kind is str and "### BEGIN " + "SOLUTION" in thing:
         print("got", "through:", thing[:100])
