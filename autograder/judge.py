@@ -51,12 +51,12 @@ def judge(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str 
     seed    the public seed draws each case once; any other seed draws it three times
     device  where the tensors of the requests live
     """
-    return _guarded(exercise, ask, seed, device, _cause)
-
-
-def assess(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str = "cpu") -> Report:
-    """Judge as `judge` does, but do not search for the cause of what is wrong."""
-    return _guarded(exercise, ask, seed, device, _no_cause)
+    try:
+        with _one_thread(), _own_defaults():
+            return _report(exercise, _tried(exercise, ask, seed, device))
+    except Exception as error:  # a fault of ours must be reported as ours
+        text = f"The grader itself failed ({type(error).__name__}: {error}). Tell your instructor."
+        return Report(exercise.id, Verdict.GRADER_ERROR, 0.0, exercise.points, text)
 
 
 def watching(exercise: Exercise, ask: Ask) -> Ask:
@@ -70,22 +70,6 @@ def watching(exercise: Exercise, ask: Ask) -> Ask:
 
 def _cause(exercise: Exercise, seen: _Seen) -> str:
     return str(suspect(exercise, seen.observations) or "")
-
-
-def _no_cause(exercise: Exercise, seen: _Seen) -> str:
-    del exercise, seen  # as for _cause
-    return ""
-
-
-def _guarded(
-    exercise: Exercise, ask: Ask, seed: str, device: str, cause: Callable[[Exercise, _Seen], str]
-) -> Report:
-    try:
-        with _one_thread(), _own_defaults():
-            return _report(exercise, _tried(exercise, ask, seed, device), cause)
-    except Exception as error:  # a fault of ours must be reported as ours
-        text = f"The grader itself failed ({type(error).__name__}: {error}). Tell your instructor."
-        return Report(exercise.id, Verdict.GRADER_ERROR, 0.0, exercise.points, text)
 
 
 @contextmanager
@@ -193,7 +177,7 @@ def _finding(case: Case, observed: list[Observation]) -> Finding:
     return Finding(case.behaviour, not last.problem, shown.trial.inputs, last.problem or "")
 
 
-def _report(exercise: Exercise, seen: _Seen, cause: Callable[[Exercise, _Seen], str]) -> Report:
+def _report(exercise: Exercise, seen: _Seen) -> Report:
     points = exercise.points
     if seen.used:
         return Report(exercise.id, Verdict.FORBIDDEN, 0.0, points, reason(seen.used))
@@ -203,7 +187,7 @@ def _report(exercise: Exercise, seen: _Seen, cause: Callable[[Exercise, _Seen], 
     if all(f.passed for f in found):
         return Report(exercise.id, Verdict.PASS, points, points, "", found, printed)
     score = _partial(exercise, seen.findings)
-    diagnosis = cause(exercise, seen)
+    diagnosis = _cause(exercise, seen)
     verdict = _verdict(seen.observations)
     return Report(exercise.id, verdict, score, points, diagnosis, found, printed)
 

@@ -34,13 +34,19 @@ def work(settings: Settings, job: Job) -> Done:
     for _ in range(ATTEMPTS):
         try:
             done = _graded(settings, job)
-            break
         except Exception as error:  # one submission must not stop the others
             fault = f"{type(error).__name__}: {error}"
-            close_zygotes()
+        else:
+            if not _is_fault_of_ours(done[0]):
+                break
+        close_zygotes()  # it may be what failed
     result, notebook = done or (_failed(job.chapter, fault), "")
     seconds = time.perf_counter() - started
     return Done(_record(settings, job, replace(result, seconds=seconds)), notebook)
+
+
+def _is_fault_of_ours(result: Result) -> bool:
+    return any(report.verdict == Verdict.GRADER_ERROR for report in result.reports)
 
 
 def given_up(settings: Settings, job: Job, reason: str) -> Done:

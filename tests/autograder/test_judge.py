@@ -6,7 +6,6 @@ import sys
 import time
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from toys import MODULE, Average, doubled, exercise, judged, one_tensor, squared
 from autograder.catalogue import exercise as find
 from autograder.compare import values
 from autograder.faults import Fault, FaultKind
-from autograder.judge import assess, judge, trials, watching
+from autograder.judge import judge, trials, watching
 from autograder.perform import perform
 from autograder.spec import Case
 from autograder.verdict import Verdict
@@ -536,23 +535,6 @@ def test_watching_asks_for_what_the_exercise_forbids():
 
 
 # Computed once
-
-
-def test_assessing_is_judging_without_a_cause():
-    report, other = judged(squared), assess(exercise(), partial(perform, squared))
-    assert report.diagnosis
-    assert other == replace(report, diagnosis="")
-    assert assess(exercise(), partial(perform, doubled)) == judged(doubled)
-
-
-def test_assessing_tries_no_mistake():
-    def explosive(x):
-        raise KeyboardInterrupt
-
-    spec = exercise(mistakes=(explosive,))
-    assert assess(spec, partial(perform, unchanged)).verdict == Verdict.WRONG
-    with pytest.raises(KeyboardInterrupt, match=r"^$"):
-        judge(spec, partial(perform, unchanged))
 
 
 def test_trials_and_the_courses_replies_are_computed_once():

@@ -9,11 +9,14 @@ import pytest
 from commands import CHAPTER
 from handed_in import POINTS, exercises, graded, handed_in, settings, verdicts
 
+from autograder import sitting
 from autograder.jobs import Done, Job
 from autograder.kept import close_zygotes, zygote_of
 from autograder.limits import Limits
 from autograder.score import MIME
+from autograder.spec import Exercise
 from autograder.unit import work
+from autograder.verdict import Report
 
 pytestmark = pytest.mark.slow
 
@@ -174,3 +177,24 @@ def test_a_sandbox_that_is_gone_is_made_again() -> None:
     zygote_of(ours.tier).close()
     job = Job("ann", CHAPTER, "hw.ipynb", data=handed_in())
     assert verdicts(work(ours, job)) == {}
+
+
+def test_a_sandbox_that_dies_while_the_last_answer_is_judged_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is no later session then, whose start would show it."""
+    ours, killed, real = settings(LIMITS), [], sitting.judge
+
+    def judge(exercise: Exercise, *args: Any, **kwargs: Any) -> Report:
+        if exercise.id == "attention_cost" and not killed:
+            process = zygote_of(ours.tier)._process
+            process.kill()
+            process.wait()
+            time.sleep(0.5)  # its children die with it, a moment later
+            killed.append(exercise.id)
+        return real(exercise, *args, **kwargs)
+
+    monkeypatch.setattr(sitting, "judge", judge)
+    job = Job("ann", CHAPTER, "hw.ipynb", data=handed_in())
+    assert verdicts(work(ours, job)) == {}
+    assert killed
