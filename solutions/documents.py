@@ -25,5 +25,6 @@ def document_mask(tokens: Tensor, end: int) -> Tensor:
     ends = (tokens == end).long()  # (B, L)
     document = ends.cumsum(-1) - ends  # how many ended before this token
     same = document[:, None, :, None] == document[:, None, None, :]
-    return same & causal_mask(tokens.shape[1], tokens.shape[1], tokens.device)
+    n = tokens.shape[1]
+    return same & causal_mask(n, n, tokens.device)
     ### END SOLUTION
