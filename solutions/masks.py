@@ -39,6 +39,8 @@ def padding_mask(lengths: Tensor, n_k: int) -> Tensor:
     ->       (B, 1, 1, M)  bool, True at real keys; the axes of size 1 are
                            for heads and queries, which all see the same
 
+    Source: Devlin et al. 2019, in whose code padded keys are masked.
+
     >>> padding_mask(torch.tensor([1, 3]), 3)[:, 0, 0]
     tensor([[ True, False, False],
             [ True,  True,  True]])
@@ -55,6 +57,8 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
     masks  bool, True where attending is allowed; their shapes broadcast.
            None stands for a mask that hides nothing
     ->     bool, of the common shape; None if no mask hides anything
+
+    Source: nn.MultiheadAttention merges its masks so, where True hides.
 
     >>> combine_masks(torch.tensor([True, True, False]), None,
     ...               torch.tensor([[True], [False]]))
