@@ -36,13 +36,19 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
         yield _drawn(rng, axes)
 
 
-def all_or_nothing(rng: Generator) -> Iterator[Trial]:
-    of = sizes(rng, "L M")
-    for value in (True, False):
-        mask = torch.full((of["L"], of["M"]), value)
-        words = f"{described('mask', 'L M', of)}, all {value}"
-        yield Trial(call(mask, normal(rng, "L M", of)), words, of, "L M")
-    yield Trial(call(torch.tensor([[False]]), torch.zeros(1, 1)), "mask (L, M) = (1, 1)")
+def _uniform(rng: Generator, of: dict[str, int], value: bool) -> Trial:
+    mask = torch.full((of["L"], of["M"]), value)
+    words = f"{described('mask', 'L M', of)}, all {value}"
+    return Trial(call(mask, normal(rng, "L M", of)), words, of, "L M")
+
+
+def all_visible(rng: Generator) -> Iterator[Trial]:
+    yield _uniform(rng, sizes(rng, "L M"), True)
+
+
+def all_hidden(rng: Generator) -> Iterator[Trial]:
+    yield _uniform(rng, sizes(rng, "L M"), False)
+    yield _uniform(rng, {"L": 1, "M": 1}, False)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -58,7 +64,8 @@ def devices(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("0 where allowed, minus infinity where hidden", one_table, values, weight=2),
     Case("the result has the shape of the mask", other_ranks, values),
-    Case("all may be allowed, or all hidden", all_or_nothing, values),
+    Case("where nothing is hidden, nothing is added", all_visible, values),
+    Case("everything may be hidden", all_hidden, values),
     Case("the dtype is that of the scores", dtypes, values),
     Case("mask and scores are not changed", one_table, inputs_kept),
     Case("works on whatever device mask and scores are on", devices, values),

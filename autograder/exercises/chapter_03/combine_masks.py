@@ -22,8 +22,12 @@ def _shape(mask: Mask) -> str:
     return "None" if mask is None else str(tuple(mask.shape))
 
 
+def _listed(masks: tuple[Mask, ...]) -> str:
+    return f", {' and '.join(map(_shape, masks))}" if masks else ""
+
+
 def _trial(*masks: Mask) -> Trial:
-    return Trial(call(*masks), f"{len(masks)} masks: {', '.join(map(_shape, masks)) or 'none'}")
+    return Trial(call(*masks), f"masks given: {len(masks)}{_listed(masks)}")
 
 
 def _drawn(rng: Generator, *axes: str) -> Trial:

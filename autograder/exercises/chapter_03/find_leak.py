@@ -45,7 +45,7 @@ def _some_pairs(rng: Generator, n: int, count: int) -> Pairs:
 def _trial(mix: Tensor, features: Tensor, x: Tensor, note: str = "") -> Trial:
     of = {"L": x.shape[0], "D": x.shape[1]}
     count = int((mix.triu(1) != 0).sum())
-    words = f"x (L, D) = ({of['L']}, {of['D']}), a model with {count} leaks{note}"
+    words = f"x (L, D) = ({of['L']}, {of['D']}), leaks in the model: {count}{note}"
     return Trial(call(BlackBox(mix, features), x), words, of, "L L")
 
 

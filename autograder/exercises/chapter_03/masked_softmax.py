@@ -293,7 +293,7 @@ EXERCISE = Exercise(
     statement=(
         "Write `masked_softmax(scores, mask)`: the softmax of each row over its visible keys, as "
         "if the hidden ones were not there. A row that sees nothing gets weights of 0, and its "
-        "scores get a gradient of 0. Use your softmax or torch's; `torch.masked` is not allowed."
+        "scores get a gradient of 0. Use your softmax or torch's."
     ),
     example=(
         "Three keys with equal scores. A query that sees the first two gives each of them half, "
@@ -339,9 +339,6 @@ EXERCISE = Exercise(
     ),
     alternatives=(by_where, lowest_and_zeroed, own_exponentials, something_to_see, row_by_row),
     forbidden=(
-        "torch.masked.softmax",
-        "torch.masked.log_softmax",
-        "torch.masked.normalize",
         "torch._safe_softmax",
         "torch._masked_softmax",
     ),

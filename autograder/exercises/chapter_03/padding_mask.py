@@ -66,10 +66,15 @@ CASES = (
 
 
 def inverted(lengths: Tensor, n_k: int) -> Tensor:
-    """True marks the padding: this is the `key_padding_mask` of `nn.MultiheadAttention`, in which
-    True hides. In this course True means "may attend".
-    """
+    """True and False are exchanged: you mark the padding. Here True means "may attend"."""
     return ~padding_mask(lengths, n_k)
+
+
+def key_padding_mask(lengths: Tensor, n_k: int) -> Tensor:
+    """This is the `key_padding_mask` of `nn.MultiheadAttention`: shape (B, M), and True hides. Here
+    True means "may attend", and there is an axis of size 1 for heads and one for queries.
+    """
+    return ~padding_mask(lengths, n_k)[:, 0, 0]
 
 
 def one_too_many(lengths: Tensor, n_k: int) -> Tensor:
@@ -215,6 +220,7 @@ EXERCISE = Exercise(
         inverted,
         one_too_many,
         one_too_few,
+        key_padding_mask,
         two_axes,
         three_axes,
         hides_queries,
