@@ -85,7 +85,7 @@ class MultiHeadAttention(nn.Module):
     d_model  width of the vectors, a multiple of heads
     heads    how many; each is d_model / heads wide
 
-    Weights: w_q, w_k, w_v, w_o, each nn.Linear(d_model, d_model, bias=False).
+    Weights: w_q, w_k, w_v, w_o, linear layers of d_model in and out, no bias.
 
     Source: Vaswani et al. 2017, section 3.2.2.
 
