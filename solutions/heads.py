@@ -22,7 +22,8 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
             [6, 7]])
     """
     ### BEGIN SOLUTION
-    pieces = x.reshape(*x.shape[:-1], heads, -1)  # (B, L, H, K)
+    batch, length, _ = x.shape
+    pieces = x.reshape(batch, length, heads, -1)  # (B, L, H, K)
     return pieces.transpose(1, 2)
     ### END SOLUTION
 

@@ -535,7 +535,7 @@ EXERCISE = Exercise(
     example=(
         "Let x be zero, so that all scores are 0 and each head averages. The memory has two "
         "tokens, 1 0 and 3 8; w_q, w_k and w_v change nothing, and w_o doubles. Two heads of "
-        "width 1: the first finds (1 + 3) / 2 = 2, the second (0 + 8) / 2 = 4. Merged and doubled: 4 8."
+        "width 1: the first finds (1 + 3) / 2 = 2, the second (0 + 8) / 2 = 4. Doubled: 4 8."
     ),
     conventions=(
         "Weights are laid out as in `nn.Linear`, (out, in), and applied as x w^T: with w_q = "

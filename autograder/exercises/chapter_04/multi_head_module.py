@@ -311,8 +311,8 @@ EXERCISE = Exercise(
         "The four layers are called `w_q`, `w_k`, `w_v` and `w_o`, so that `state_dict` holds "
         "`w_q.weight` and so on, each (d_model, d_model), and nothing else that is learned. "
         "`nn.Linear` does that, if it has no bias.",
-        "In the mask True means: may attend. It broadcasts to (B, H, L, M); None hides nothing. With "
-        "a memory or without, only the mask hides: without one, later tokens are seen.",
+        "In the mask True means: may attend. It broadcasts to (B, H, L, M); None hides nothing. "
+        "With a memory or without, only the mask hides: without one, later tokens are seen.",
         "A token that may see nothing gets zeros, as in chapter 3.",
         "d_model is a multiple of heads. Nothing is kept between calls; no dropout.",
     ),
