@@ -16,6 +16,8 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
     heads  how many pieces: head 0 takes the first K entries, and so on
     ->     (B, H, L, K)  the tokens of each head next to each other
 
+    Source: Vaswani et al. 2017, section 3.2.2.
+
     >>> import torch
     >>> split_heads(torch.arange(8).reshape(1, 2, 4), heads=2)[0, 1]
     tensor([[2, 3],
@@ -33,6 +35,8 @@ def merge_heads(x: Tensor) -> Tensor:
 
     x    (B, H, L, K)  what each head has to say of each token
     ->   (B, L, D)     D is H times K; undoes split_heads
+
+    Source: Vaswani et al. 2017, section 3.2.2.
 
     >>> import torch
     >>> x = torch.arange(8).reshape(1, 2, 2, 2)
@@ -170,6 +174,8 @@ def head_contributions(answers: Tensor, w_o: Tensor) -> Tensor:
                            first D is that of the output
     ->       (B, H, L, D)  what each head adds to each token; the sum over
                            heads is the output
+
+    Source: Elhage et al. 2021.
 
     >>> import torch
     >>> answers = torch.tensor([1.0, 10.0]).reshape(1, 2, 1, 1)
