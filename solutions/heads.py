@@ -6,8 +6,6 @@ from torch.nn.functional import linear
 from solutions.masked import masked_attention
 from solutions.masks import padding_mask
 
-Projections = tuple[Tensor, Tensor, Tensor, Tensor]
-
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """Cut the vector of each token into one piece for each head.
@@ -52,7 +50,7 @@ def merge_heads(x: Tensor) -> Tensor:
 def multi_head_attention(
     x: Tensor,
     memory: Tensor,
-    weights: Projections,
+    weights: tuple[Tensor, ...],
     heads: int,
     mask: Tensor | None = None,
 ) -> Tensor:
@@ -139,7 +137,7 @@ def cross_attention(
     x: Tensor,
     memory: Tensor,
     lengths: Tensor,
-    weights: Projections,
+    weights: tuple[Tensor, ...],
     heads: int,
 ) -> Tensor:
     """Let a decoder read what an encoder wrote, but not its padding.

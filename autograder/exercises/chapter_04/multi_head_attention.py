@@ -25,7 +25,7 @@ from solutions.masked import masked_attention
 from solutions.masks import causal_mask, padding_mask
 from solutions.softmax import softmax
 
-Projections = tuple[Tensor, Tensor, Tensor, Tensor]
+Projections = tuple[Tensor, ...]
 Mask = Tensor | None
 Step = Callable[..., Tensor]
 
