@@ -35,8 +35,31 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(scores, units, units, mask, scale=1.0)
 
 
+def multi_head_attention(
+    x: Tensor,
+    memory: Tensor,
+    weights: tuple[Tensor, ...],
+    heads: int,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Give torch's, which wants time first and a mask that says whom to hide, head by head."""
+    hidden = None
+    if mask is not None:
+        full = mask.expand(x.shape[0], heads, x.shape[1], memory.shape[1])
+        hidden = ~full.flatten(0, 1)
+    q, k = x.transpose(0, 1), memory.transpose(0, 1)
+    projections, w_o = torch.cat(weights[:3]), weights[3]
+    answers, _ = F.multi_head_attention_forward(
+        *(q, k, k, len(w_o), heads, projections, None, None, None, False, 0.0, w_o, None),
+        attn_mask=hidden,
+        need_weights=False,
+    )
+    return answers.transpose(0, 1)
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
     "masked_softmax": masked_softmax,
+    "multi_head_attention": multi_head_attention,
 }
