@@ -8,6 +8,7 @@ SIGN = "a sign does not change a shape, nor a device"
 FROM_BEHIND = "of four axes, the third is the last but one"
 AS_MANY = "there are as many new keys and values as new queries, all on one device"
 IN_PAIRS = "there are as many values as keys"
+LAST = "of two axes, the second is the last"
 SQUARE = "the matrix is square"
 EQUIVALENT: dict[str, dict[str, str]] = {
     "extend_cache": {
@@ -41,7 +42,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "groups = w.reshape(kv_heads, share, -1, (-w).shape[-1])": SIGN,
         "groups = w.reshape(kv_heads, share, -1, w.shape[-2])": SQUARE,
         "groups = w.reshape(kv_heads, share, -1, w.shape[0])": SQUARE,
-        "groups = w.reshape(kv_heads, share, -1, w.shape[1])": "of two axes, the second is the last",
+        "groups = w.reshape(kv_heads, share, -1, w.shape[1])": LAST,
     },
     "GroupedQueryAttention": {
         "shared = d_model // heads * kv_heads": PRODUCT,

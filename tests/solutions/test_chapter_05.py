@@ -64,9 +64,9 @@ def test_chunks_of_any_size_give_what_one_pass_gives(seed, b, h, width, lengths)
     assert_close(torch.cat(answers, 2), whole)
 
 
-@given(st.integers(1, 4), size, size, size, size, st.sampled_from(["float32", "bfloat16"]))
-def test_bytes_are_those_of_real_tensors(layers, g, width, tokens, batch, dtype):
-    kind = getattr(torch, dtype)
+@given(st.tuples(size, size, size, size, size), st.sampled_from([torch.float32, torch.bfloat16]))
+def test_bytes_are_those_of_real_tensors(numbers, kind):
+    layers, g, width, tokens, batch = numbers
     cache = [torch.empty(batch, g, tokens, width, dtype=kind) for _ in range(2 * layers)]
     counted = kv_cache_bytes(layers, g, width, tokens, batch=batch, bytes_per_number=kind.itemsize)
     assert counted == sum(part.nbytes for part in cache)
@@ -82,8 +82,9 @@ def test_bytes_of_published_models_per_token(layers, kv_heads, kib):
 # Shared heads
 
 
-@given(seeds, size, st.integers(1, 3), st.integers(1, 3), size, size, size, st.booleans())
-def test_grouped_attention_is_torchs(seed, b, g, share, length, tokens, width, masked):
+@given(seeds, st.tuples(size, size, size, size, size, size), st.booleans())
+def test_grouped_attention_is_torchs(seed, numbers, masked):
+    b, g, share, length, tokens, width = numbers
     shapes = (b, g * share, length, width), (b, g, tokens, width), (b, g, tokens, width)
     q, k, v, noise = drawn(seed, *shapes, (b, g * share, length, tokens))
     mask = (noise > 0).index_fill(-1, torch.tensor([0]), value=True) if masked else None
@@ -141,3 +142,14 @@ def test_no_common_matrix_is_nearer_to_a_group_than_its_mean(seed, g, share, wid
 
     mean = pool_kv_heads(w, heads, g)
     assert distance(mean) < distance(mean + 0.1 * away)
+
+
+# Function -> arguments under which its shape comments and docstring are compared with its tensors.
+CACHE = tuple(drawn(0, *[(2, 3, 4, 5)] * 2))
+TRACED = [
+    (extend_cache, [CACHE, *drawn(1, *[(2, 3, 6, 5)] * 2)]),
+    (cached_attention, [*drawn(2, *[(2, 3, 6, 5)] * 3), CACHE]),
+    (grouped_query_attention, drawn(3, (2, 6, 7, 5), (2, 3, 8, 5), (2, 3, 8, 5))),
+    (pool_kv_heads, [*drawn(4, (30, 30)), 6, 3]),
+    (layer(5, 6, 3, 5).forward, [*drawn(6, (2, 7, 30)), CACHE]),
+]
