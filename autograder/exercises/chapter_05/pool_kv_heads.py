@@ -24,8 +24,8 @@ from solutions.grouped import pool_kv_heads
 def _trial(w: Tensor, heads: int, kv_heads: int) -> Trial:
     d = w.shape[0]
     words = f"w ({d}, {d}), heads = {heads}, kv_heads = {kv_heads}"
-    of = {"D": d, "S": kv_heads * d // heads}
-    return Trial(call(w, heads, kv_heads), words, of, "S D")
+    of = {"D": d, "rows": kv_heads * d // heads}
+    return Trial(call(w, heads, kv_heads), words, of, "rows D")
 
 
 def _square(rng: Generator, d: int) -> Tensor:
@@ -132,6 +132,13 @@ def last_of_group(w: Tensor, heads: int, kv_heads: int) -> Tensor:
 def first_heads(w: Tensor, heads: int, kv_heads: int) -> Tensor:
     """The first `kv_heads` heads are kept and all others are dropped. Asked are means of groups."""
     return w[: kv_heads * (w.shape[0] // heads)]
+
+
+def first_rows(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """`kv_heads` rows are kept. A head has D / heads rows, so there should be that many times as
+    many, and each a mean.
+    """
+    return w[:kv_heads]
 
 
 def largest(w: Tensor, heads: int, kv_heads: int) -> Tensor:
@@ -265,6 +272,7 @@ EXERCISE = Exercise(
         first_of_group,
         last_of_group,
         first_heads,
+        first_rows,
         largest,
         median,
         dealt_out,
