@@ -27,7 +27,13 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, units)
 
 
+def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Give torch's attention, which knows groups; it gives zeros to a query that sees nothing."""
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
+    "grouped_query_attention": grouped_query_attention,
 }
