@@ -8,5 +8,5 @@ ORDER = (
     "kv_cache_bytes",
     "grouped_query_attention",
     "pool_kv_heads",
-    "GroupedQueryAttention",
+    "grouped_query_module",
 )

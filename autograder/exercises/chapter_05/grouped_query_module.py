@@ -1,4 +1,3 @@
-# ruff: noqa: N999 - a file is called as its exercise is
 """Exercise: a layer with shared keys and a cache.
 
 Out of scope: positions (chapter 06), cross-attention (chapter 04).
