@@ -27,6 +27,14 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, units)
 
 
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Give torch's attention with unit vectors as keys and as values."""
+    keys = scores.shape[-1]
+    units = torch.eye(keys, dtype=scores.dtype, device=scores.device)
+    units, mask = units.expand(*scores.shape[:-2], keys, keys), mask.expand(scores.shape)
+    return F.scaled_dot_product_attention(scores, units, units, mask, scale=1.0)
+
+
 def multi_head_attention(
     x: Tensor,
     memory: Tensor,
@@ -52,5 +60,6 @@ def multi_head_attention(
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
+    "masked_softmax": masked_softmax,
     "multi_head_attention": multi_head_attention,
 }

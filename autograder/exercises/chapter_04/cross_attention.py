@@ -272,7 +272,7 @@ def with_added_scores(
 ) -> Tensor:
     """A mask of 0 and -inf that is added to the scores, and a head at a time."""
     real = padding_mask(lengths, memory.shape[1])[:, 0]  # (B, 1, M)
-    added, out = additive_mask(real, x.dtype), []
+    added, out = additive_mask(real, x), []
     for w_q, w_k, w_v in zip(*(w.chunk(heads) for w in weights[:3]), strict=True):
         scores = linear(x, w_q) @ linear(memory, w_k).mT / math.sqrt(w_q.shape[0])
         found = torch.softmax(scores + added, dim=-1).nan_to_num(0.0)
