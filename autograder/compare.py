@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.faults import FaultKind
 from autograder.spec import Trial
-from autograder.wire import Data, Foreign, Reply
+from autograder.wire import Data, Foreign, Reply, inputs_of
 
 # Of the largest expected value. Correct float32 answers written differently were seen to differ by
 # up to 2e-6; half precisions get four units in their last place.
@@ -67,7 +67,7 @@ def difference(
     if isinstance(want, Tensor):
         return _tensor_difference(got, want, tolerance, sizes or {}, returns)
     if isinstance(want, tuple):
-        return _tuple_difference(got, want, tolerance, returns)
+        return _tuple_difference(got, want, tolerance, sizes or {}, returns)
     if isinstance(want, (int, float)) and not isinstance(want, bool):
         return _number_difference(got, want, tolerance)
     return None if type(got) is type(want) and got == want else f"{named(got)} came back"
@@ -116,7 +116,8 @@ def _meta_only(reply: Reply, expected: Reply) -> bool:
 
 def _label(trial: Trial, expected: Reply, i: int) -> str:
     if trial.request.cotangent is not None:
-        return f"gradient for argument {i + 1}: "
+        names = [name for name, _ in inputs_of(trial.request.calls[0])]
+        return f"gradient for {names[i]}: " if i < len(names) else ""
     return f"call {i + 1}: " if len(expected.values) > 1 else ""
 
 
@@ -148,6 +149,9 @@ def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str
         if bool(strange.any()):
             return f"{int(strange.sum())} of {got.numel()} values are {name}"
     same, gap = _same_entries(got, want, tolerance)
+    if want.dtype == torch.bool:
+        first = [int(i) for i in (~same).nonzero()[0]]
+        return f"{int((~same).sum())} of {got.numel()} differ, the first at {first}"
     gap = gap.masked_fill(same, -1.0)
     where = [int(i) for i in torch.unravel_index(gap.argmax(), gap.shape)] if gap.ndim else []
     place = f", most at {where}" if where else ""
@@ -192,14 +196,23 @@ def _largest(want: Tensor) -> float:
 
 
 def _tuple_difference(
-    got: Data, want: tuple[Any, ...], tolerance: float | None, returns: str
+    got: Data,
+    want: tuple[Any, ...],
+    tolerance: float | None,
+    sizes: Mapping[str, int],
+    returns: str,
 ) -> str | None:
-    if isinstance(got, Tensor) and got.shape == (len(want),) and not got.is_meta:
+    numbers = all(isinstance(item, (int, float)) for item in want)
+    if numbers and isinstance(got, Tensor) and got.shape == (len(want),) and not got.is_meta:
         got = got.tolist()
     if not isinstance(got, (tuple, list)) or len(got) != len(want):
-        return _came_back(got, f"{len(want)} numbers ({returns}) were asked")
-    names = [f"{name.strip()}: " for name in returns.split(",") if name] or [""] * len(want)
-    problems = [difference(a, b, tolerance) for a, b in zip(got, want, strict=True)]
+        parts = f" ({returns})" if returns else ""
+        return _came_back(
+            got, f"{len(want)} {'numbers' if numbers else 'things'}{parts} were asked"
+        )
+    names = [f"{name.strip()}: " for name in returns.split(",") if name]
+    names = names if len(names) == len(want) else [""] * len(want)
+    problems = [difference(a, b, tolerance, sizes) for a, b in zip(got, want, strict=True)]
     return "; ".join(n + p for n, p in zip(names, problems, strict=True) if p) or None
 
 

@@ -16,13 +16,14 @@ import torch
 from torch import Tensor
 
 from autograder.faults import Fault, FaultKind
-from autograder.wire import Call, Data, Foreign, Reply, Request
+from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON
 MOST_AXES = 16
 LARGEST_AXIS = 2**31
 LONGEST_NAME = 200
+BOX = "a black box"
 
 _NAMED = (
     "float16 bfloat16 float32 float64 complex64 complex128 "
@@ -239,11 +240,24 @@ def as_request(data: Data) -> Request:
 
 
 def _call_data(call: Call) -> Data:
-    return {"args": tuple(call.args), "kwargs": dict(call.kwargs), "method": call.method}
+    args = tuple(_argument_data(one) for one in call.args)
+    return {"args": args, "kwargs": dict(call.kwargs), "method": call.method}
 
 
 def _as_call(data: Data) -> Call:
-    return Call(data["args"], data["kwargs"], data["method"])
+    return Call(tuple(map(_as_argument, data["args"])), data["kwargs"], data["method"])
+
+
+def _argument_data(argument: Data) -> Data:
+    if isinstance(argument, BlackBox):
+        return {BOX: (argument.mix, argument.features)}
+    return argument
+
+
+def _as_argument(data: Data) -> Data:
+    """Only a request holds black boxes: nothing in a reply is ever made into a function."""
+    is_box = isinstance(data, dict) and data.keys() == {BOX}
+    return BlackBox(*data[BOX]) if is_box else data
 
 
 def reply_data(reply: Reply) -> Data:

@@ -25,7 +25,7 @@ from autograder.elsewhere import Elsewhere, WrongDeviceError
 from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
-from autograder.wire import Call, Data, Foreign, Reply, Request, map_tensors
+from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, inputs_of, map_tensors
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000
@@ -96,19 +96,23 @@ def _load(subject: Any, state: Mapping[str, Tensor]) -> None:
         shapes = tuple(own[name].shape), tuple(value.shape)
         if shapes[0] != shapes[1]:
             raise _WeightsError(f"{name} has shape {shapes[0]} where {shapes[1]} was expected")
+    some = next(iter(state.values()))
+    subject.to(device=some.device, dtype=some.dtype)
     copies = {name: value.clone() for name, value in state.items()}
-    subject.load_state_dict({**own, **copies})
+    subject.load_state_dict({**subject.state_dict(), **copies})
 
 
 def _invoke(subject: Any, call: Call) -> Any:
     use = subject if call.method == "__call__" else getattr(subject, call.method)
-    return use(*call.args, **call.kwargs)
+    args = [one.function() if isinstance(one, BlackBox) else one for one in call.args]
+    return use(*args, **call.kwargs)
 
 
 def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
-    inputs = [a for a in call.args if isinstance(a, Tensor) and a.is_floating_point()]
-    leaves = [a.requires_grad_() for a in inputs]
+    leaves = [tensor.requires_grad_() for _, tensor in inputs_of(call)]
     value = _invoke(subject, call)
+    if isinstance(value, tuple) and value:
+        value = value[0]
     if not isinstance(value, Tensor):
         return (plain(value),)
     if not value.requires_grad:
@@ -180,6 +184,8 @@ def _changed(before: tuple[Call, ...], after: tuple[Call, ...]) -> tuple[str, ..
 
 
 def _differs(old: Data, new: Data) -> bool:
+    if isinstance(old, tuple):
+        return any(map(_differs, old, new))
     if not isinstance(old, Tensor) or old.is_meta:
         return False
     if old.shape != new.shape or old.dtype != new.dtype:

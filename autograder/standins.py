@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from autograder.catalogue import exercises
 from autograder.cellcode import HERE, reached
@@ -99,11 +99,11 @@ def value_for(name: str, args: Sequence[Data], kwargs: Mapping[str, Data]) -> Re
 def pullback_for(
     name: str, args: Sequence[Data], kwargs: Mapping[str, Data], cotangent: Tensor
 ) -> Reply:
-    """Give the gradients of sum(cotangent * value) for each tensor of args, then of kwargs.
+    """Give the gradients of sum(cotangent * value) for each tensor in args, then in kwargs.
 
     A tensor of integers gets None.
     """
-    given = (*args, *kwargs.values())
+    given, tree = tree_flatten((*args, *kwargs.values()))
     places = [i for i, one in enumerate(given) if isinstance(one, Tensor)]
     floating = [i for i in places if given[i].is_floating_point()]
 
@@ -111,8 +111,9 @@ def pullback_for(
         full = [*given]
         for i, leaf in zip(floating, leaves, strict=True):
             full[i] = leaf
-        named = dict(zip(kwargs, full[len(args) :], strict=True))
-        return exercises()[name].solution(*full[: len(args)], **named)
+        whole = tree_unflatten(full, tree)
+        named = dict(zip(kwargs, whole[len(args) :], strict=True))
+        return exercises()[name].solution(*whole[: len(args)], **named)
 
     leaves = [given[i] for i in floating]
     shown = _on_meta(value, Request((Call(tuple(leaves)),)))
@@ -197,6 +198,10 @@ def _read(
 
 def _accept(argument: Data) -> None:
     """Raise _RefusedError for an argument that no answer of the course needs to pass on."""
+    if isinstance(argument, tuple) and len(argument) <= MOST_ARGUMENTS:
+        for item in argument:
+            _accept(item)
+        return
     if isinstance(argument, Tensor):
         fits = argument.numel() <= MOST_NUMBERS
     elif isinstance(argument, str):

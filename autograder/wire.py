@@ -7,7 +7,7 @@ judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,27 @@ from autograder.faults import Fault
 
 # Tensor | number | str | None | Foreign | tuple[Data, ...] | list[Data] | dict[str, Data]
 Data = Any
+
+
+@dataclass(frozen=True)
+class BlackBox:
+    """A function that an answer is given as an argument: it mixes tokens, and their features.
+
+    mix       (L, L)  output i hears token j if entry [i, j] is not 0
+    features  (D, D)  how the features of what it hears are mixed
+    """
+
+    mix: Tensor
+    features: Tensor
+
+    def function(self) -> Callable[[Tensor], Tensor]:
+        """Make the function: (..., L, D) -> (..., L, D), strictly growing in what it hears."""
+
+        def model(x: Tensor) -> Tensor:
+            heard = self.mix.to(x) @ (x + x.tanh())
+            return heard @ self.features.to(x)
+
+        return model
 
 
 @dataclass(frozen=True)
@@ -37,7 +58,8 @@ class Request:
     state      weights copied into the built module under the documented names
     train      the built module's mode
     cotangent  if given: answer the gradients of sum(cotangent * value) for the first call's
-               floating-point arguments, instead of the values
+               floating-point arguments (`inputs_of`), instead of the values; where the value is
+               a tuple, its first item counts
     watch      dotted names of functions whose use the reply must tell
     """
 
@@ -82,10 +104,30 @@ def gradient(cotangent: Tensor, *args: Data, **kwargs: Data) -> Request:
     return Request(calls=(Call(args, kwargs),), cotangent=cotangent)
 
 
+def inputs_of(one: Call) -> list[tuple[str, Tensor]]:
+    """List the floating-point tensors of the positional arguments, and what to call each."""
+    return [
+        (f"argument {i}{item}", tensor)
+        for i, argument in enumerate(one.args, start=1)
+        for item, tensor in _tensors(argument)
+        if tensor.is_floating_point()
+    ]
+
+
+def _tensors(data: Data) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(data, Tensor):
+        yield "", data
+    elif isinstance(data, tuple):
+        for i, item in enumerate(data, start=1):
+            yield from ((f", item {i}{deeper}", tensor) for deeper, tensor in _tensors(item))
+
+
 def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
     """Apply `change` to every tensor in nested data."""
     if isinstance(data, Tensor):
         return change(data)
+    if isinstance(data, BlackBox):
+        return BlackBox(change(data.mix), change(data.features))
     if isinstance(data, tuple):
         return tuple(map_tensors(change, item) for item in data)
     if isinstance(data, Mapping):

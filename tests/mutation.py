@@ -1,7 +1,8 @@
 """Change the reference answers in small ways and see whether the cases notice.
 
-`python tests/mutation.py` prints, for each exercise, how many changed answers were made, compute
-the same function after all, were caught, and were named by the diagnosis; then the survivors.
+`python tests/mutation.py [NN ...]` prints, for each exercise (of chapter NN), how many changed
+answers were made, compute the same function after all, were caught, and were named by the
+diagnosis; then the survivors.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import __future__
 import ast
 import copy
 import inspect
+import runpy
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from autograder.catalogue import exercises
@@ -28,9 +31,11 @@ SEEDS = (PUBLIC_SEED, "another seed")
 OPERATORS: tuple[type[ast.operator], ...] = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
 )  # fmt: skip
+OF_BITS: tuple[type[ast.operator], ...] = (ast.BitAnd, ast.BitOr, ast.BitXor)
 COMPARISONS: tuple[type[ast.cmpop], ...] = (
     ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
 )  # fmt: skip
+IDENTITIES: tuple[type[ast.cmpop], ...] = (ast.Is, ast.IsNot)
 NEAR = {  # functions and methods that are easily taken for one another
     "exp": ("exp2", "expm1", "sigmoid", "abs", "square", "relu", "exp_"),
     "sum": ("mean", "prod", "amax", "amin", "std", "norm", "cumsum", "logsumexp"),
@@ -39,55 +44,34 @@ NEAR = {  # functions and methods that are easily taken for one another
     "transpose": ("movedim", "transpose_", "reshape", "flip"),
     "unsqueeze": ("squeeze", "unsqueeze_"),
     "diag_embed": ("diagonal", "diagflat", "diag", "tril"),
+    "tril": ("triu",),
+    "triu": ("tril",),
+    "any": ("all",),
+    "all": ("any",),
+    "ones": ("zeros",),
+    "zeros": ("ones",),
+    "cat": ("stack",),
+    "stack": ("cat",),
+    "repeat_interleave": ("repeat", "tile"),
+    "mean": ("sum", "amax", "median"),
+    "argmax": ("argmin",),
+    "clone": ("detach",),
+    "masked_fill": ("masked_fill_",),
+    "tanh": ("sigmoid", "relu", "sin"),
 }
-# The changed line, exactly as it is printed -> why it computes the same function.
-PRODUCT = "a product of numbers has no order"
-SUM = "a sum has no order"
-SQUARE = "a square has no sign"
-EQUIVALENT: dict[str, dict[str, str]] = {
-    "product_moments": {
-        "mean = mean_k * mean_q": PRODUCT,
-        "variance = mean_q ** 2 * var_k + (var_q * var_k + var_q * mean_k ** 2)": SUM,
-        "variance = var_q * mean_k ** 2 + var_q * var_k + mean_q ** 2 * var_k": SUM,
-        "variance = var_k * var_q + var_q * mean_k ** 2 + mean_q ** 2 * var_k": PRODUCT,
-        "variance = var_q * var_k + mean_k ** 2 * var_q + mean_q ** 2 * var_k": PRODUCT,
-        "variance = var_q * var_k + var_q * (-mean_k) ** 2 + mean_q ** 2 * var_k": SQUARE,
-        "variance = var_q * var_k + var_q * mean_k ** 2 + var_k * mean_q ** 2": PRODUCT,
-        "variance = var_q * var_k + var_q * mean_k ** 2 + (-mean_q) ** 2 * var_k": SQUARE,
-        "return (mean * d_k, d_k * variance)": PRODUCT,
-        "return (d_k * mean, variance * d_k)": PRODUCT,
-    },
-    "softmax": {
-        "weights = shifted.exp_()": "writes into a tensor of its own, not the caller's",
-        "weights = -shifted.exp()": "the sign is in numerator and denominator",
-    },
-    "attention_weights": {
-        "scores = q @ k.movedim(-2, -1) / math.sqrt(q.shape[-1])": (
-            "next to each other, moving an axis is exchanging it"
-        ),
-        "scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])": "an exchange has no order",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])": "q and k are equally wide",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt((-q).shape[-1])": (
-            "a sign does not change a shape"
-        ),
-        "return softmax(scores)": "-1 is softmax's own default",
-    },
-    "softmax_jacobian": {
-        "outer = p.unsqueeze(-1) @ p.unsqueeze(-2)": "column times row, by a product of matrices",
-        "outer = p.unsqueeze(-2) * p.unsqueeze(-1)": PRODUCT,
-    },
-    "attention_cost": {
-        "score_flops = d_k * (2 * n_q * n_k)": PRODUCT,
-        "score_flops = n_k * (2 * n_q) * d_k": PRODUCT,
-        "score_flops = n_q * 2 * n_k * d_k": PRODUCT,
-        "mix_flops = d_v * (2 * n_q * n_k)": PRODUCT,
-        "mix_flops = n_k * (2 * n_q) * d_v": PRODUCT,
-        "mix_flops = n_q * 2 * n_k * d_v": PRODUCT,
-        "return (mix_flops + score_flops, n_q * n_k * bytes_per_number)": SUM,
-        "return (score_flops + mix_flops, bytes_per_number * (n_q * n_k))": PRODUCT,
-        "return (score_flops + mix_flops, n_k * n_q * bytes_per_number)": PRODUCT,
-    },
-}
+
+
+def _equivalents() -> dict[str, dict[str, str]]:
+    """Read for each exercise: the changed line, as it is printed -> why it computes the same."""
+    folder = Path(__file__).parent / "equivalents"
+    tables = [runpy.run_path(str(path))["EQUIVALENT"] for path in sorted(folder.glob("*.py"))]
+    return {name: reasons for table in tables for name, reasons in table.items()}
+
+
+EQUIVALENT = _equivalents()
+
+
+Definition = ast.FunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
@@ -118,23 +102,28 @@ def mutants(function: Callable[..., Any]) -> list[Mutant]:
     """Make every mutant of a function; two with the same text count once."""
     module = inspect.getmodule(function)
     definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(definition, ast.FunctionDef)
+    assert isinstance(definition, Definition)
     found = {}
-    for line, changed, body in _bodies(definition):
-        new = replace_body(definition, body)
+    for line, changed, new in _definitions(definition):
         found.setdefault(ast.unparse(new), Mutant(line, changed, compiled(new, vars(module))))
     found.pop(ast.unparse(definition), None)
     return list(found.values())
 
 
-def replace_body(definition: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
-    """Give a copy of the definition another body."""
-    new = copy.copy(definition)
-    new.body = body or [ast.Pass()]
-    return new
+def _definitions(definition: Definition) -> Iterator[tuple[str, str, Definition]]:
+    """Yield (line, changed line, definition) for each change; in a class, of each method."""
+    if isinstance(definition, ast.FunctionDef):
+        for line, changed, body in _bodies(definition):
+            yield line, changed, with_field(definition, "body", body or [ast.Pass()])
+        return
+    for i, method in enumerate(definition.body):
+        if isinstance(method, ast.FunctionDef):
+            for line, changed, new in _definitions(method):
+                body = [*definition.body[:i], new, *definition.body[i + 1 :]]
+                yield line, changed, with_field(definition, "body", body)
 
 
-def compiled(definition: ast.FunctionDef, names: dict[str, Any]) -> Callable[..., Any]:
+def compiled(definition: Definition, names: dict[str, Any]) -> Callable[..., Any]:
     """Make the function that a definition describes, with its module's names at hand."""
     tree = ast.fix_missing_locations(ast.Module([definition], []))
     namespace = dict(names)
@@ -175,12 +164,15 @@ def changes(node: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
                 yield with_field(node, field, new)
         elif isinstance(value, list):
             for i, item in enumerate(value):
+                if isinstance(item, ast.stmt):
+                    rest = [*value[:i], *value[i + 1 :]]
+                    yield with_field(node, field, rest or [ast.Pass()])
                 if isinstance(item, ast.AST):
                     for new in changes(item, names):
                         yield with_field(node, field, [*value[:i], new, *value[i + 1 :]])
 
 
-def with_field(node: ast.AST, field: str, value: Any) -> ast.AST:
+def with_field(node: Any, field: str, value: Any) -> Any:
     """Copy a node with one field replaced."""
     new = copy.copy(node)
     setattr(new, field, value)
@@ -197,6 +189,7 @@ def _swaps(node: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
         (ast.Call, _of_call),
         (ast.Tuple, _of_tuple),
         (ast.Subscript, _of_subscript),
+        (ast.IfExp, _of_choice),
     ]
     for kind, swaps in kinds:
         if isinstance(node, kind):
@@ -208,7 +201,7 @@ def _swaps(node: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
 
 
 def _of_operation(node: ast.BinOp) -> Iterator[ast.AST]:
-    for operator in OPERATORS:
+    for operator in OF_BITS if isinstance(node.op, OF_BITS) else OPERATORS:
         if not isinstance(node.op, operator):
             yield with_field(node, "op", operator())
     yield node.left
@@ -217,7 +210,7 @@ def _of_operation(node: ast.BinOp) -> Iterator[ast.AST]:
 
 
 def _of_comparison(node: ast.Compare) -> Iterator[ast.AST]:
-    for comparison in COMPARISONS:
+    for comparison in IDENTITIES if isinstance(node.ops[0], IDENTITIES) else COMPARISONS:
         if not isinstance(node.ops[0], comparison):
             yield with_field(node, "ops", [comparison()])
 
@@ -266,6 +259,12 @@ def _of_subscript(node: ast.Subscript) -> Iterator[ast.AST]:
     yield node.value
 
 
+def _of_choice(node: ast.IfExp) -> Iterator[ast.AST]:
+    yield node.body
+    yield node.orelse
+    yield ast.IfExp(node.test, node.orelse, node.body)
+
+
 def exchanged(items: list[ast.expr], i: int, j: int) -> list[ast.expr]:
     """Copy a list with two entries exchanged."""
     new = list(items)
@@ -306,7 +305,10 @@ def main() -> int:
     heads = ("made", "equivalent", "caught", "named")
     print(f"{'exercise':<30}" + "".join(f"{head:>12}" for head in heads))
     alive: list[str] = []
+    chapters = [argument for argument in sys.argv[1:] if argument.isdigit()]
     for exercise in exercises().values():
+        if chapters and exercise.chapter[:2] not in chapters:
+            continue
         outcomes = [outcome(exercise, mutant) for mutant in mutants(exercise.solution)]
         print(summary(exercise, outcomes), flush=True)
         alive += [f"{exercise.id}: {name}" for name in survivors(exercise, outcomes)]

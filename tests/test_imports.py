@@ -69,9 +69,13 @@ ALLOWED = {
         "autograder.wire",
     ),
     "autograder.exercises": (),
+    "autograder.variations": ("autograder.inputs", "autograder.spec", "autograder.wire"),
+    "autograder.slips": ("autograder.spec", "autograder.wire"),
     "autograder.exercises.*": (
         "autograder.spec",
         "autograder.inputs",
+        "autograder.variations",
+        "autograder.slips",
         "autograder.compare",
         "autograder.wire",
         "solutions.*",
@@ -120,6 +124,7 @@ ALLOWED = {
 CORE = (
     "wire", "limits", "verdict", "inputs", "forbidden", "elsewhere", "spec", "perform", "compare",
     "diagnose", "judge", "catalogue", "frames", "watched", "replies", "recorded", "standins",
+    "variations", "slips",
 )  # fmt: skip
 PROCESSES = {"subprocess", "multiprocessing", "socket", "concurrent", "asyncio", "requests"}
 # Packages of others that a module may import beside the standard library.
@@ -132,6 +137,8 @@ OTHERS = {
     "autograder.wire": {"torch"},
     "autograder.spec": {"torch"},
     "autograder.inputs": {"torch"},
+    "autograder.variations": {"torch"},
+    "autograder.slips": {"torch"},
     "autograder.compare": {"torch"},
     "autograder.diagnose": set(),
     "autograder.judge": {"torch"},

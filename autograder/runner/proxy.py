@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from autograder.frames import LARGEST, as_reply, decode, encode
 from autograder.perform import plain
@@ -53,7 +54,8 @@ class _Call:
     ) -> None:
         self.line, self.name = line, name
         self.args, self.kwargs = args, kwargs
-        self.tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
+        given = tree_leaves((*args, *kwargs.values()))
+        self.tensors = [value for value in given if isinstance(value, Tensor)]
 
     def ask(self, **more: Data) -> tuple[Data, ...]:
         """Send the call and wait for its values. Raises RuntimeError if it has none."""

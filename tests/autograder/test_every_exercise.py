@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib
 import inspect
 import random
 import re
@@ -17,10 +18,10 @@ from typing import Any
 import pytest
 import torch
 
+import autograder.exercises
 from autograder.catalogue import exercises
 from autograder.compare import alike
-from autograder.editions.source import BEGIN, answer_lines, signature
-from autograder.exercises import chapter_02
+from autograder.editions.source import BEGIN, END, answer, answer_lines, signature
 from autograder.judge import PUBLIC_SEED, judge, trials
 from autograder.judge import drawn as kept_draws
 from autograder.perform import perform
@@ -28,6 +29,7 @@ from autograder.spec import Exercise, hint_of
 from autograder.verdict import Report, Verdict
 from autograder.wire import map_request
 
+FOLDERS = sorted(Path(*autograder.exercises.__path__).glob("chapter_*"))
 SEEDS = (PUBLIC_SEED, "autumn", "winter", "spring", "summer")
 TRIVIAL = 12  # shorter lines of an answer can stand in a hint by chance
 CERTAIN = "Likely cause: "
@@ -49,12 +51,30 @@ def judged(exercise: Exercise, answer: Callable[..., Any], seed: str = PUBLIC_SE
 
 
 def with_body(exercise: Exercise, body: str) -> Callable[..., Any]:
-    """Make the definition that a student is given, with another body."""
+    """Make the definition that a student is given, with another body.
+
+    A class keeps its constructor and gets the body in its last method.
+    """
+    return defined(exercise, replaced(answer(exercise), body, last_alone=True))
+
+
+def defined(exercise: Exercise, source: str) -> Callable[..., Any]:
     namespace = dict(vars(inspect.getmodule(exercise.solution)))
-    exec(f"{signature(exercise)}\n    {body}\n", namespace)
+    exec(source, namespace)
     function = namespace[exercise.id]
     assert callable(function)
     return function
+
+
+def replaced(source: str, body: str, last_alone: bool) -> str:
+    """Put a body in the place of what stands between the markers."""
+    head, *rest = re.split(rf"^ *{BEGIN}\n", source, flags=re.MULTILINE)
+    for i, piece in enumerate(rest, start=1):
+        kept, after = re.split(rf"^ *{END}(?:\n|$)", piece, flags=re.MULTILINE)
+        indent = re.match(" *", kept)[0]
+        head += kept if last_alone and i < len(rest) else f"{indent}{body}\n"
+        head += after
+    return head
 
 
 # Right answers
@@ -77,7 +97,7 @@ def test_two_alternatives_at_least_and_each_is_written_differently(exercise):
 
 def body_of(function: Callable[..., Any]) -> str:
     definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(definition, ast.FunctionDef)
+    assert isinstance(definition, (ast.FunctionDef, ast.ClassDef))
     return "\n".join(ast.unparse(statement) for statement in definition.body)
 
 
@@ -87,7 +107,8 @@ def body_of(function: Callable[..., Any]) -> str:
 @every_exercise
 def test_the_stub_is_not_answered_and_says_so(exercise):
     for body in ("raise NotImplementedError", "raise NotImplementedError()"):
-        report = judged(exercise, with_body(exercise, body))
+        stub = defined(exercise, replaced(answer(exercise), body, last_alone=False))
+        report = judged(exercise, stub)
         assert (report.verdict, report.score) == (Verdict.NOT_ANSWERED, 0)
         assert "not written yet" in report.diagnosis
         assert len(report.findings) == len(exercise.cases)
@@ -156,7 +177,8 @@ def test_every_mistake_and_alternative_of_the_file_is_in_use(exercise):
     answers = {
         name
         for name, thing in vars(module).items()
-        if inspect.isfunction(thing) and thing.__module__ == module.__name__
+        if inspect.isfunction(thing) or (inspect.isclass(thing) and exercise.is_class)
+        if thing.__module__ == module.__name__
         if [*inspect.signature(thing).parameters] == signature_of_answer
         if not name.startswith("_")
     }
@@ -241,13 +263,12 @@ def test_a_chapter_takes_20_to_90_minutes(chapter):
     assert 20 <= sum(e.minutes for e in exercises().values() if e.chapter == chapter) <= 90
 
 
-def test_every_exercise_file_is_in_the_order_of_its_chapter():
-    (folder,) = chapter_02.__path__
-    files = {path.stem for path in Path(folder).glob("[a-z]*.py")}
-    assert files == set(chapter_02.ORDER)
-    assert [e.id for e in exercises().values() if e.chapter == chapter_02.CHAPTER] == [
-        *chapter_02.ORDER
-    ]
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_exercise_file_is_in_the_order_of_its_chapter(folder):
+    chapter = importlib.import_module(f"autograder.exercises.{folder.name}")
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == set(chapter.ORDER)
+    found = [e.id for e in exercises().values() if e.chapter == chapter.CHAPTER]
+    assert found == [*chapter.ORDER]
 
 
 # The worked example
@@ -281,7 +302,7 @@ def vars_of(exercise: Exercise) -> dict[str, Any]:
 @every_exercise
 def test_the_stub_has_everything_but_the_answer(exercise):
     stub = signature(exercise)
-    assert f"def {exercise.id}(" in stub
+    assert re.search(rf"^(def|class) {exercise.id}\(", stub)
     assert ">>>" in stub
     assert BEGIN not in stub
     assert ast.get_docstring(ast.parse(stub).body[0])
@@ -347,10 +368,28 @@ def seconds(work: Callable[[], Any], times: int = 5) -> float:
 
 @every_exercise
 def test_a_check_takes_less_than_a_blink(exercise):
-    def unlike_any_mistake(*args: Any, **kwargs: Any) -> Any:
-        made = exercise.solution(*args, **kwargs)
-        return 7 * made if isinstance(made, torch.Tensor) else tuple(7 * part for part in made)
-
+    unlike_any_mistake = spoiling(exercise)
     assert judged(exercise, unlike_any_mistake).diagnosis == ""
-    for answer in (exercise.solution, exercise.mistakes[-1], unlike_any_mistake):
-        assert seconds(partial(judged, exercise, answer)) < 0.3
+    for one in (exercise.solution, exercise.mistakes[-1], unlike_any_mistake):
+        assert seconds(partial(judged, exercise, one)) < 0.3
+
+
+def spoiling(exercise: Exercise) -> Callable[..., Any]:
+    """Make an answer that is wrong as no known mistake is."""
+    right = exercise.solution
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return spoilt(right(*args, **kwargs))
+
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return spoilt(right.forward(self, *args, **kwargs))
+
+    return type("Spoiling", (right,), {"forward": forward}) if exercise.is_class else answer
+
+
+def spoilt(made: Any) -> Any:
+    if isinstance(made, tuple):
+        return tuple(map(spoilt, made))
+    if isinstance(made, torch.Tensor) and made.dtype == torch.bool:
+        return made ^ (torch.arange(made.numel(), device=made.device) % 3 == 0).view(made.shape)
+    return None if made is None else 7 * made

@@ -18,7 +18,7 @@ from autograder.editions.chapter import (
     replace_exercises,
 )
 from autograder.editions.notebook import instructor_notebook, write
-from autograder.editions.source import answer, answer_lines, clean_answer, signature
+from autograder.editions.source import BEGIN, answer, answer_lines, clean_answer, signature
 from autograder.plugins.nbgrader import release
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,7 @@ CHAPTERS = sorted(path.stem for path in BOOK.glob("[0-9][0-9]_*.md"))
 REPOSITORY = ("https://example.org/course", "main")
 LEFTOVERS = re.compile(r"^(:{3,}|`{3,}\{)|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 LONGEST_LINE, LONGEST_BOX_LINE = 80, 79
+STUB = "raise NotImplementedError()"
 
 
 def text_of(chapter: str) -> str:
@@ -108,8 +109,11 @@ def test_each_exercise_has_a_stub_and_a_locked_check_with_its_points(chapter, st
 def test_a_stub_is_the_signature_and_says_that_it_is_not_written(chapter, student):
     cells = {cell.id: cell.source for cell in student.cells}
     for one in of_chapter(chapter):
-        assert cells[one.id].startswith(signature(one))
-        assert cells[one.id].rstrip().endswith("raise NotImplementedError()")
+        lines = cells[one.id].splitlines()
+        kept = [line for line in lines if line.strip() not in ("# YOUR CODE HERE", STUB)]
+        assert "\n".join(kept).rstrip() == signature(one)
+        assert cells[one.id].rstrip().endswith(STUB)
+        assert cells[one.id].count(STUB) == answer(one).count(BEGIN)
 
 
 def test_cell_ids_are_unique(student):
@@ -181,11 +185,15 @@ def test_code_lines_fit_the_page(chapter):
 
 @pytest.mark.parametrize("one", exercises().values(), ids=lambda one: one.id)
 def test_a_signature_is_the_definition_without_its_body(one):
-    kept = ast.parse(signature(one)).body[0]
-    whole = ast.parse(answer(one)).body[0]
-    assert ast.dump(kept.args) == ast.dump(whole.args)
-    assert ast.get_docstring(kept) == ast.get_docstring(whole)
-    assert len(kept.body) == 1
+    kept, whole = definitions(signature(one)), definitions(clean_answer(one))
+    assert [ast.unparse(d.args) for d in kept] == [ast.unparse(d.args) for d in whole]
+    assert [ast.get_docstring(d) for d in kept] == [ast.get_docstring(d) for d in whole]
+    for definition in kept:
+        assert len(definition.body) == 1  # the docstring, or `super().__init__()`
+
+
+def definitions(source: str) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
 
 
 @pytest.mark.parametrize("one", exercises().values(), ids=lambda one: one.id)

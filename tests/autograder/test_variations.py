@@ -1,0 +1,168 @@
+"""Black boxes, nested arguments, other dtypes and devices, and slips made from right answers."""
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from autograder import slips
+from autograder.compare import values
+from autograder.faults import FaultKind
+from autograder.frames import as_request, decode, encode, request_data
+from autograder.inputs import generator, normal, sizes
+from autograder.perform import perform
+from autograder.spec import Trial
+from autograder.variations import backward, elsewhere, in_dtypes
+from autograder.wire import BlackBox, Call, Reply, Request, call, gradient, inputs_of
+
+BOX = BlackBox(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.eye(3))
+
+
+def swap(pair, scale=1.0):
+    first, second = pair
+    return scale * second, first
+
+
+def total(x, pair):
+    return (x + pair[0]) * pair[1]
+
+
+class Scaled(nn.Module):
+    """Multiplies by a weight."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.gain = nn.Linear(width, width, bias=False)
+
+    def forward(self, x):
+        return self.gain(x)
+
+
+# Black boxes
+
+
+def test_a_black_box_arrives_as_a_plain_function():
+    def answer(model, x):
+        assert type(model).__name__ == "function"
+        return model(x)
+
+    x = torch.ones(2, 3)
+    (got,) = perform(answer, call(BOX, x)).values
+    assert_close(got, BOX.mix @ (x + x.tanh()))
+    assert perform(answer, call(BOX, x.double())).values[0].dtype == torch.float64
+
+
+def test_a_black_box_passes_the_wall_and_is_never_made_of_a_reply():
+    sent = decode(encode(request_data(call(BOX, torch.ones(2, 3)))))
+    again = as_request(sent)
+    assert_close(again.calls[0].args[0].mix, BOX.mix)
+    assert_close(again.calls[0].args[0].features, BOX.features)
+    assert isinstance(decode(encode({"a black box": (1, 2)})), dict)
+
+
+# Nested arguments and results
+
+
+def test_an_argument_inside_a_tuple_that_is_changed_is_seen():
+    def careless(pair):
+        pair[1].add_(1)
+        return pair[0]
+
+    request = call((torch.ones(2), torch.ones(3)))
+    assert perform(careless, request).changed == ("argument 1",)
+    assert perform(swap, request).changed == ()
+
+
+def test_gradients_reach_tensors_in_tuples_and_come_from_the_first_result():
+    x, a, b = torch.randn(3, 4, generator=generator(0))
+    request = gradient(torch.ones(4), x, (a, b))
+    assert [name for name, _ in inputs_of(request.calls[0])] == [
+        "argument 1", "argument 2, item 1", "argument 2, item 2"
+    ]  # fmt: skip
+    for got, want in zip(perform(total, request).values, (b, b, x + a), strict=True):
+        assert_close(got, want)
+    reply = perform(swap, gradient(torch.ones(4), (a, b), 3.0))
+    assert reply.values[0] is None
+    assert_close(reply.values[1], torch.full((4,), 3.0))
+
+
+def test_a_gradient_that_is_wrong_is_named_by_its_argument():
+    request = gradient(torch.ones(2), torch.ones(2), (torch.ones(2), torch.ones(2)))
+    right, trial = perform(total, request), Trial(request, "")
+    message = values(trial, Reply((right.values[0], right.values[1], None)), right, None)
+    assert message == "gradient for argument 2, item 2: no gradient arrives"
+
+
+def test_results_of_several_tensors_are_compared_one_by_one():
+    trial = Trial(call((torch.ones(2), torch.zeros(2))), "", returns="second, first")
+    right = perform(swap, trial.request)
+    assert values(trial, Reply(([*right.values[0]],)), right, None) is None
+    swapped = Reply((tuple(reversed(right.values[0])),))
+    assert values(trial, swapped, right, None).startswith("second: 2 of 2 values differ")
+    alone = Reply((right.values[0][0],))
+    assert "2 things (second, first) were asked" in values(trial, alone, right, None)
+
+
+# Variations
+
+
+def a_trial():
+    of = sizes(generator(1), "B L")
+    x = normal(generator(2), "B L", of)
+    return Trial(call(x, x > 0, 3), "x", of, "B L")
+
+
+def test_floats_change_their_dtype_and_nothing_else_does():
+    for trial, dtype in zip(in_dtypes(a_trial()), ("float16", "bfloat16", "float64"), strict=True):
+        x, mask, number = trial.request.calls[0].args
+        assert (x.dtype, mask.dtype, number) == (getattr(torch, dtype), torch.bool, 3)
+        assert trial.inputs == f"x, {dtype}"
+
+
+def test_elsewhere_is_another_device():
+    x, mask, _ = elsewhere(a_trial()).request.calls[0].args
+    assert x.is_meta
+    assert mask.is_meta
+
+
+def test_backward_asks_for_gradients_of_the_same_call():
+    trial = backward(a_trial(), generator(3))
+    (got,) = perform(lambda x, mask, number: number * x, trial.request).values
+    assert_close(got, 3 * trial.request.cotangent)
+
+
+@pytest.mark.parametrize("change", [elsewhere, lambda trial: next(in_dtypes(trial))])
+def test_a_module_follows_its_weights(change):
+    state = {"gain.weight": torch.eye(3)}
+    request = Request((Call((torch.ones(2, 3),)),), Call((3,)), state)
+    changed = change(Trial(request, "x")).request
+    (got,) = perform(Scaled, changed).values
+    (x,) = changed.calls[0].args
+    assert (got.dtype, got.device) == (x.dtype, x.device)
+
+
+# Slips
+
+
+def doubled(x):
+    return 2 * x
+
+
+X = torch.ones(2, 3)
+
+
+def test_the_slips_of_a_function():
+    assert perform(slips.on_the_cpu(doubled), call(X.to("meta"))).values[0].device.type == "cpu"
+    assert perform(slips.always_float32(doubled), call(X.half())).values[0].dtype == torch.float32
+    cut = perform(slips.cut_from_autograd(doubled), gradient(X, X))
+    assert cut.fault.kind == FaultKind.NO_GRADIENT
+    assert perform(slips.changed_in_place(doubled), call(X)).changed == ("argument 1",)
+
+
+def test_the_slips_of_a_module():
+    cut = slips.cut_from_autograd(Scaled)
+    state = {"gain.weight": torch.eye(3)}
+    request = Request((Call((X,)),), Call((3,)), state, cotangent=X)
+    assert cut.__doc__ == slips.cut_from_autograd.__doc__
+    assert perform(Scaled, request).fault is None
+    assert perform(cut, request).fault.kind == FaultKind.NO_GRADIENT
