@@ -12,6 +12,8 @@ def hard_lookup(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     v    (..., M, W)  a value of W entries for each key
     ->   (..., L, W)  the value of the key with the largest inner product
 
+    Source: Xu et al. 2015, section 4.1, where the choice is learned.
+
     >>> q = torch.tensor([[1.0, 1.0], [0.0, 1.0]])
     >>> k = torch.tensor([[3.0, 1.0], [1.0, 2.0]])
     >>> hard_lookup(q, k, torch.tensor([[10.0], [20.0]]))
@@ -37,6 +39,8 @@ def soft_lookup(
     v          (..., M, W)  a value of W entries for each key
     sharpness  multiplies the inner products; 0 weights all keys alike
     ->         (..., L, W)  softmax(sharpness * q k^T) v
+
+    Source: Luong, Pham & Manning 2015, eq. (7) and (8), the dot score.
 
     >>> q = torch.tensor([[1.0, 0.0]])
     >>> k = torch.tensor([[1.0986123, 0.0], [0.0, 1.0]])  # ln 3

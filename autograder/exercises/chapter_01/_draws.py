@@ -66,7 +66,7 @@ def singles(rng: Generator, letters: str, **given: Any) -> Iterator[Trial]:
 
 
 def equal_sizes(rng: Generator, **given: Any) -> Iterator[Trial]:
-    """Draw as many queries as keys, values as wide as keys; then tensors that are not contiguous."""
+    """Draw as many queries as keys, values as wide as keys; then what is not contiguous."""
     of = sizes(rng, "B L K")
     same = of | {"M": of["L"], "W": of["K"]}
     q, k, v = (normal(rng, f"B {e}", same) for e in ENDINGS.values())

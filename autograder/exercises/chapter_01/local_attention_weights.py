@@ -26,13 +26,16 @@ def _trial(scores: Tensor, radius: int, of: dict[str, int], leading: str = "B") 
     return Trial(call(scores, radius), words, of, axes)
 
 
-def _drawn(
-    rng: Generator, queries: int, keys: int, radius: int, leading: str = "B", std: float = 1.0
-) -> Trial:
+def _drawn(rng: Generator, queries: int, keys: int, radius: int, leading: str = "B") -> Trial:
     """Draw scores; the batch axes differ in size from these and from each other."""
     free = [size for size in (3, 4, 2, 5) if size not in (queries, keys)]
     of = dict(zip(leading.split(), free, strict=False)) | {"L": queries, "M": keys}
-    return _trial(normal(rng, draw.axes(leading, "L M"), of, std=std), radius, of, leading)
+    return _trial(normal(rng, draw.axes(leading, "L M"), of), radius, of, leading)
+
+
+def _shifted(trial: Trial, factor: float, offset: Tensor | float) -> Trial:
+    scores, radius = trial.request.calls[0].args
+    return _trial(factor * scores + offset, radius, dict(trial.sizes))
 
 
 def _apart(i: Tensor, j: Tensor) -> Tensor:
@@ -50,15 +53,12 @@ def fewer_queries(rng: Generator) -> Iterator[Trial]:
 
 
 def loud_outside(rng: Generator) -> Iterator[Trial]:
-    trial = _drawn(rng, 7, 8, radius=2)
-    scores = trial.request.calls[0].args[0].clone()
-    scores += 300.0 * (_apart(torch.arange(7), torch.arange(8)) > 2)
-    yield _trial(scores, 2, dict(trial.sizes))
+    out_of_reach = _apart(torch.arange(7), torch.arange(8)) > 2
+    yield _shifted(_drawn(rng, 7, 8, radius=2), 1.0, 300.0 * out_of_reach)
 
 
 def quiet_inside(rng: Generator) -> Iterator[Trial]:
-    trial = _drawn(rng, 8, 8, radius=2)
-    yield _trial(trial.request.calls[0].args[0] - 3e4, 2, dict(trial.sizes))
+    yield _shifted(_drawn(rng, 8, 8, radius=2), 1.0, -3e4)
 
 
 def extremes(rng: Generator) -> Iterator[Trial]:
@@ -68,7 +68,7 @@ def extremes(rng: Generator) -> Iterator[Trial]:
 
 
 def large(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng, 8, 9, radius=2, std=1000.0)
+    yield _shifted(_drawn(rng, 8, 9, radius=2), 1000.0, 0.0)
 
 
 def other_ranks(rng: Generator) -> Iterator[Trial]:
@@ -318,8 +318,8 @@ EXERCISE = Exercise(
         "out a whole 1 among them."
     ),
     example=(
-        "Three queries, three keys, all scores 0, radius 1. Query 0 sees the keys 0 and 1 and gives "
-        "1/2 to each; query 1 sees all three and gives 1/3 to each; query 2 sees the keys 1 and 2. "
+        "Three queries, three keys, all scores 0, radius 1. Query 0 sees keys 0 and 1 and gives "
+        "1/2 to each; query 1 sees all three and gives 1/3 to each; query 2 sees keys 1 and 2. "
         "The two corners that are out of reach get exactly 0."
     ),
     conventions=(

@@ -166,7 +166,7 @@ def all_to_all(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
 
 
 def hears_itself(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
-    """Every node hears itself, whatever the edges say. It does so only where edges[i, i] is True."""
+    """Every node hears itself, whatever the edges say. It should do so only at edges[i, i] True."""
     own = torch.eye(edges.shape[-1], dtype=torch.bool, device=edges.device)
     return message_passing(scores, messages, edges | own)
 
@@ -201,9 +201,18 @@ def own_for_the_deaf(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
 
 def nan_replaced(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
     """The answers are right, but for a node that hears nobody NaN is made first and replaced
-    afterwards: the gradient still passes through it and becomes NaN. Replace it in the weights.
+    afterwards, and the gradient still passes through it. Replace it in the weights, before they
+    meet the messages.
     """
     return _weights(scores, edges).matmul(messages).nan_to_num()
+
+
+def infinity_added(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
+    """The answers are right, but minus infinity is added to the scores, and that lets the gradient
+    of a node that hears nobody pass: NaN. Fill such scores, do not add to them.
+    """
+    bias = torch.zeros_like(edges, dtype=scores.dtype).masked_fill(~edges, -math.inf)
+    return torch.where(edges, (scores + bias).softmax(-1), 0) @ messages
 
 
 def zeroed_afterwards(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
@@ -307,7 +316,8 @@ def node_by_node(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
 
 
 def by_adding(scores: Tensor, messages: Tensor, edges: Tensor) -> Tensor:
-    bias = torch.zeros_like(edges, dtype=scores.dtype).masked_fill(~edges, -math.inf)
+    lowest = torch.finfo(scores.dtype).min / 2
+    bias = torch.zeros_like(edges, dtype=scores.dtype).masked_fill(~edges, lowest)
     shares = (scores + bias).softmax(-1)
     return torch.einsum("...ij,...jw->...iw", shares.masked_fill(~edges, 0), messages)
 
@@ -377,6 +387,7 @@ EXERCISE = Exercise(
         mean_for_the_deaf,
         own_for_the_deaf,
         nan_replaced,
+        infinity_added,
         zeroed_afterwards,
         renormalised,
         zero_scores,
