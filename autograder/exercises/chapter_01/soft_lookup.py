@@ -95,7 +95,7 @@ def divided(q: Tensor, k: Tensor, v: Tensor, sharpness: float = 1.0) -> Tensor:
     """The scores are divided by the sharpness. That is a temperature, another convention: here
     more sharpness means larger differences between the scores.
     """
-    return soft_lookup(q, k, v, sharpness=1 / sharpness)
+    return (_scores(q, k) / sharpness).softmax(-1) @ v
 
 
 def squared(q: Tensor, k: Tensor, v: Tensor, sharpness: float = 1.0) -> Tensor:
