@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from autograder.faults import Fault, FaultKind
-from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request
+from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, TorchFunction
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON
 MOST_AXES = 16
 LARGEST_AXIS = 2**31
 LONGEST_NAME = 200
-BOX = "a black box"
+BOX, NAMED = "a black box", "a function of torch"
 
 _NAMED = (
     "float16 bfloat16 float32 float64 complex64 complex128 "
@@ -251,13 +251,15 @@ def _as_call(data: Data) -> Call:
 def _argument_data(argument: Data) -> Data:
     if isinstance(argument, BlackBox):
         return {BOX: (argument.mix, argument.features)}
-    return argument
+    return {NAMED: argument.name} if isinstance(argument, TorchFunction) else argument
 
 
 def _as_argument(data: Data) -> Data:
-    """Only a request holds black boxes: nothing in a reply is ever made into a function."""
-    is_box = isinstance(data, dict) and data.keys() == {BOX}
-    return BlackBox(*data[BOX]) if is_box else data
+    """Only a request holds functions: nothing in a reply is ever made into one."""
+    only = next(iter(data)) if isinstance(data, dict) and len(data) == 1 else ""
+    if only == BOX:
+        return BlackBox(*data[BOX])
+    return TorchFunction(data[NAMED]) if only == NAMED else data
 
 
 def reply_data(reply: Reply) -> Data:

@@ -25,7 +25,7 @@ from autograder.elsewhere import Elsewhere, WrongDeviceError
 from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
-from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, inputs_of, map_tensors
+from autograder.wire import GIVEN, Call, Data, Foreign, Reply, Request, inputs_of, map_tensors
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000
@@ -77,7 +77,7 @@ def _values(
 def _built(target: Callable[..., Any], request: Request) -> Any:
     assert request.build is not None
     build = _copied(request.build)
-    subject = target(*build.args, **build.kwargs)
+    subject = target(*_given(build), **build.kwargs)
     if request.state is not None:
         _load(subject, request.state)
     return subject.train(request.train) if isinstance(subject, nn.Module) else subject
@@ -104,14 +104,17 @@ def _load(subject: Any, state: Mapping[str, Tensor]) -> None:
 
 def _invoke(subject: Any, call: Call) -> Any:
     use = subject if call.method == "__call__" else getattr(subject, call.method)
-    args = [one.function() if isinstance(one, BlackBox) else one for one in call.args]
-    return use(*args, **call.kwargs)
+    return use(*_given(call), **call.kwargs)
+
+
+def _given(call: Call) -> list[Any]:
+    return [one.function() if isinstance(one, GIVEN) else one for one in call.args]
 
 
 def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
     leaves = [tensor.requires_grad_() for _, tensor in inputs_of(call)]
     value = _invoke(subject, call)
-    if isinstance(value, tuple) and value:
+    if isinstance(value, (tuple, list)) and value:
         value = value[0]
     if not isinstance(value, Tensor):
         return (plain(value),)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
+from torch.nn import functional
 
 from autograder.faults import Fault
 
@@ -38,6 +39,21 @@ class BlackBox:
             return heard @ self.features.to(x)
 
         return model
+
+
+@dataclass(frozen=True)
+class TorchFunction:
+    """A function of `torch.nn.functional` that an answer is given as an argument: "relu"."""
+
+    name: str
+
+    def function(self) -> Callable[[Tensor], Tensor]:
+        """Look the function up."""
+        found: Callable[[Tensor], Tensor] = getattr(functional, self.name)
+        return found
+
+
+GIVEN = (BlackBox, TorchFunction)  # what stands for a function among the arguments
 
 
 @dataclass(frozen=True)

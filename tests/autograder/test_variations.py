@@ -13,7 +13,7 @@ from autograder.inputs import generator, normal, sizes
 from autograder.perform import perform
 from autograder.spec import Trial
 from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import BlackBox, Call, Reply, Request, call, gradient, inputs_of
+from autograder.wire import BlackBox, Call, Reply, Request, TorchFunction, call, gradient, inputs_of
 
 BOX = BlackBox(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.eye(3))
 
@@ -58,6 +58,20 @@ def test_a_black_box_passes_the_wall_and_is_never_made_of_a_reply():
     assert_close(again.calls[0].args[0].mix, BOX.mix)
     assert_close(again.calls[0].args[0].features, BOX.features)
     assert isinstance(decode(encode({"a black box": (1, 2)})), dict)
+
+
+def test_a_function_of_torch_arrives_as_itself_also_where_an_object_is_built():
+    class Bent:
+        def __init__(self, bend):
+            self.bend = bend
+
+        def __call__(self, x):
+            return self.bend(x)
+
+    request = Request((Call((-torch.ones(2),)),), Call((TorchFunction("relu"),)))
+    again = as_request(decode(encode(request_data(request))))
+    assert again.build == request.build
+    assert_close(perform(Bent, again).values[0], torch.zeros(2))
 
 
 # Nested arguments and results
