@@ -10,9 +10,9 @@ from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_01 import CHAPTER
 from autograder.exercises.chapter_01 import _draws as draw
 from autograder.inputs import normal, sizes
-from autograder.slips import always_float32, on_the_cpu
+from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
-from autograder.variations import in_dtypes
+from autograder.variations import backward, in_dtypes
 from solutions.lookup import hard_lookup
 
 
@@ -61,6 +61,10 @@ def devices(rng: Generator) -> Iterator[Trial]:
     yield from draw.places(draw.search(rng))
 
 
+def gradients(rng: Generator) -> Iterator[Trial]:
+    yield backward(draw.search(rng), rng)
+
+
 CASES = (
     Case("each query gets the value of its best key", one_batch, values, weight=2),
     Case("a long key wins over one that points better", loud_keys, values),
@@ -68,6 +72,7 @@ CASES = (
     Case("works with no batch axis and with several", other_ranks, values),
     Case("works where sizes happen to be equal", square, values),
     Case("works with a single query, key, example or value entry", one_of_them, values),
+    Case("the gradient reaches the values that were chosen", gradients, values),
     Case("the dtype of the values is kept", dtypes, values),
     Case("q, k and v themselves are not changed", all_kinds, inputs_kept),
     Case("works on whatever device q, k and v are on", devices, values),
@@ -253,6 +258,7 @@ EXERCISE = Exercise(
         squeezed,
         on_the_cpu(hard_lookup),
         always_float32(hard_lookup),
+        cut_from_autograd(hard_lookup),
     ),
     alternatives=(by_one_hot, by_gather, query_by_query, by_flat_index),
 )
