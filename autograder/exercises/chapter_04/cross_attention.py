@@ -245,7 +245,7 @@ def shortest_length_for_all(
     x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
 ) -> Tensor:
     """All examples are read up to the length of the shortest. Each has a length of its own."""
-    return cross_attention(x, memory, lengths.amin().expand(lengths.shape), weights, heads)
+    return multi_head_attention(x, memory[:, : int(lengths.min())], weights, heads)
 
 
 def first_length_for_all(

@@ -440,8 +440,8 @@ def mask_ignored(
 def mask_after_softmax(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
-    """Hidden weights are set to 0 after the softmax, so that the others no longer sum to 1. Hide
-    the scores before it.
+    """Hidden attention weights are set to 0 after the softmax, so that the others no longer sum
+    to 1. Hide the scores before it.
     """
 
     def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
@@ -490,7 +490,7 @@ def over_heads(
 def over_queries(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
-    """The softmax runs over the queries. The weights of one query over all keys sum to 1."""
+    """The softmax runs over the queries. A query shares its attention out among the keys."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
         return softmax(_hidden(_scores(q, k), mask), dim=-2).nan_to_num() @ v
