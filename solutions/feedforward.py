@@ -6,39 +6,33 @@ from torch import Tensor, nn
 
 from solutions.activations import swish
 
-Activation = Callable[[Tensor], Tensor]
-
 
 def feed_forward(
     x: Tensor,
-    w_in: Tensor,
-    b_in: Tensor,
-    w_out: Tensor,
-    b_out: Tensor,
+    weights: tuple[Tensor, Tensor, Tensor, Tensor],
     activation: Callable[[Tensor], Tensor],
 ) -> Tensor:
     """Expand, activate, contract: each token alone, all alike.
 
     x           (..., D)  tokens
-    w_in        (F, D)    expansion, in the layout of nn.Linear
-    b_in        (F,)
-    w_out       (D, F)    contraction, in the layout of nn.Linear
-    b_out       (D,)
-    activation            from tensors to tensors, entry by entry
+    weights     w_in (F, D), b_in (F,), w_out (D, F), b_out (D,), in the
+                layout of nn.Linear
+    activation  from tensors to tensors, entry by entry
     ->          (..., D)
 
     Source: Vaswani et al. 2017, section 3.3.
 
     >>> import torch
-    >>> x = torch.tensor([[3.0, 1.0], [1.0, 3.0]])
     >>> w_in = torch.tensor([[1.0, -1.0], [-1.0, 1.0], [0.0, 2.0]])
     >>> w_out = torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> b_in, b_out = torch.zeros(3), torch.tensor([0.0, 0.5])
-    >>> feed_forward(x, w_in, b_in, w_out, b_out, torch.relu)
+    >>> weights = w_in, torch.zeros(3), w_out, torch.tensor([0.0, 0.5])
+    >>> x = torch.tensor([[3.0, 1.0], [1.0, 3.0]])
+    >>> feed_forward(x, weights, torch.relu)
     tensor([[2.0000, 2.5000],
             [2.0000, 6.5000]])
     """
     ### BEGIN SOLUTION
+    w_in, b_in, w_out, b_out = weights
     hidden = activation(x @ w_in.T + b_in)  # (..., F)
     return hidden @ w_out.T + b_out  # (..., D)
     ### END SOLUTION
