@@ -58,7 +58,7 @@ def glu(
     tensor([20.,  0.])
     """
     ### BEGIN SOLUTION
-    gate, value = fused.chunk(2, dim=-1)  # (..., F)
+    gate, value = fused.chunk(2, dim=-1)
     return activation(gate) * value
     ### END SOLUTION
 

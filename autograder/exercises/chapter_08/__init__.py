@@ -9,5 +9,5 @@ ORDER = (
     "feed_forward",
     "glu",
     "matched_hidden_width",
-    "SwiGLU",
+    "swiglu_module",
 )

@@ -21,7 +21,8 @@ def any_shape(rng: Generator) -> Iterator[Drawn]:
     """Draw x of other shapes: a single number, entries of size 1, not contiguous."""
     for axes in SHAPES:
         yield drawn(rng, axes)
-    yield normal(rng, "", {}), "x () = (), a single number", {}
+    single = normal(rng, "", {})
+    yield single, f"x = {single:.3f}, a tensor without axes", {}
     yield normal(rng, "B L", {"B": 1, "L": 1}), "x (1, 1)", {}
     x, words, of = drawn(rng, "B L")
     yield x.mT, f"{words}, transposed", {"B": of["L"], "L": of["B"]}

@@ -28,15 +28,26 @@ def _integers(rng: Generator, low: int, high: int, axes: str, of: Sizes) -> Tens
     return torch.randint(low, high + 1, shape, generator=rng).float()
 
 
-def _trial(rng: Generator, of: Sizes, tokens: str, tops: Tensor) -> Trial:
-    """Choose the biases so that each unit's largest input to ReLU is as given."""
-    axes = f"{tokens} D".strip()
-    x, w_in = _integers(rng, -3, 3, axes, of), _integers(rng, -2, 2, "F D", of)
-    inputs = (x @ w_in.T).reshape(-1, of["F"])
-    b_in = tops - inputs.amax(0)
-    words = f"{described('x', axes, of)}, {described('w_in', 'F D', of)}"
-    words += f", largest inputs to ReLU {tops.int().tolist()}"
+def _axes(of: Sizes) -> str:
+    return " ".join(letter for letter in of if letter != "F")
+
+
+def _layer(rng: Generator, of: Sizes) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw x and w_in, and give the inputs to ReLU without a bias, one row for each token."""
+    x, w_in = _integers(rng, -3, 3, _axes(of), of), _integers(rng, -2, 2, "F D", of)
+    return x, w_in, (x @ w_in.T).reshape(-1, of["F"])
+
+
+def _called(x: Tensor, w_in: Tensor, b_in: Tensor, of: Sizes, note: str) -> Trial:
+    words = f"{described('x', _axes(of), of)}, {described('w_in', 'F D', of)}, {note}"
     return Trial(call(x, w_in, b_in), words, of, "F")
+
+
+def _trial(rng: Generator, of: Sizes, tops: Tensor) -> Trial:
+    """Choose the biases so that each unit's largest input to ReLU is as given."""
+    x, w_in, inputs = _layer(rng, of)
+    note = f"largest inputs to ReLU {tops.int().tolist()}"
+    return _called(x, w_in, tops - inputs.amax(0), of, note)
 
 
 def _mixed(rng: Generator, of: Sizes, low: int, high: int) -> Tensor:
@@ -48,25 +59,31 @@ def _mixed(rng: Generator, of: Sizes, low: int, high: int) -> Tensor:
 
 def _drawn(rng: Generator, tokens: str = "B L", low: int = -2, high: int = 2) -> Trial:
     of = sizes(rng, f"{tokens} D F".strip())
-    return _trial(rng, of, tokens, _mixed(rng, of, low, high))
+    return _trial(rng, of, _mixed(rng, of, low, high))
 
 
 def both_kinds(rng: Generator) -> Iterator[Trial]:
     for _ in range(2):
         of = sizes(rng, "L D F")
         tops = 4 * _mixed(rng, of, 0, 1) - 2
-        yield _trial(rng, of, "L", tops)
+        yield _trial(rng, of, tops)
 
 
 def a_single_token(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "L D F")
-    yield _trial(rng, of, "L", torch.ones(of["F"]))
-    yield _trial(rng, of, "L", 3 * _mixed(rng, of, 0, 1) - 2)
+    yield _trial(rng, of, torch.ones(of["F"]))
+    yield _trial(rng, of, 3 * _mixed(rng, of, 0, 1) - 2)
+
+
+def a_silent_token(rng: Generator) -> Iterator[Trial]:
+    of = sizes(rng, "L D F")
+    x, w_in, inputs = _layer(rng, of)
+    yield _called(x, w_in, -1 - inputs.amin(0), of, "smallest inputs to ReLU -1")
 
 
 def exactly_zero(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "L D F")
-    yield _trial(rng, of, "L", _mixed(rng, of, 0, 1))
+    yield _trial(rng, of, _mixed(rng, of, 0, 1))
 
 
 def batches(rng: Generator) -> Iterator[Trial]:
@@ -77,15 +94,15 @@ def batches(rng: Generator) -> Iterator[Trial]:
 def all_or_none(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "L D F")
     for top in (-1.0, 1.0):
-        yield _trial(rng, of, "L", torch.full((of["F"],), top))
+        yield _trial(rng, of, torch.full((of["F"],), top))
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
     for single in "LDF":
         of = sizes(rng, "L D F") | {single: 1}
-        yield _trial(rng, of, "L", _mixed(rng, of, -1, 1))
+        yield _trial(rng, of, _mixed(rng, of, -1, 1))
     of = dict.fromkeys("LDF", 4)
-    yield _trial(rng, of, "L", _mixed(rng, of, -1, 1))
+    yield _trial(rng, of, _mixed(rng, of, -1, 1))
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -103,6 +120,7 @@ def devices(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("dead units are found, and no others", both_kinds, values, weight=3),
     Case("one token is enough to keep a unit alive", a_single_token, values, weight=2),
+    Case("a token that leaves it silent does not kill a unit", a_silent_token, values),
     Case("a unit that reaches exactly 0 is dead", exactly_zero, values),
     Case("works with no token axis and with several", batches, values, weight=2),
     Case("all may be dead, or none", all_or_none, values),

@@ -127,7 +127,7 @@ def first_bias_missing(x: Tensor, weights: Weights, activation: Activation) -> T
 
 
 def second_bias_missing(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
-    """b_out is not used."""
+    """b_out is not used: each of the two maps has a bias of its own."""
     w_in, b_in, w_out, _ = weights
     return linear(activation(linear(x, w_in, b_in)), w_out)
 

@@ -5,6 +5,7 @@ Out of scope: infinite entries; the tanh form is an error that costs one behavio
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -172,12 +173,14 @@ def by_complement(x: Tensor) -> Tensor:
 
 
 def by_special(x: Tensor) -> Tensor:
-    return torch.special.ndtr(x).mul(x)
+    result: Tensor = torch.special.ndtr(x).mul(x)
+    return result
 
 
 def by_distribution(x: Tensor) -> Tensor:
-    standard = torch.distributions.Normal(torch.zeros_like(x), torch.ones_like(x))
-    return x * standard.cdf(x)
+    standard: Any = torch.distributions.Normal(torch.zeros_like(x), torch.ones_like(x))
+    result: Tensor = x * standard.cdf(x)
+    return result
 
 
 def as_average(x: Tensor) -> Tensor:

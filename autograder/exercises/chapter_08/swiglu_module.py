@@ -1,4 +1,3 @@
-# ruff: noqa: N999 - a file is called as its exercise is
 """Exercise: the gated layer as a module.
 
 Out of scope: dropout (chapter 12), experts (chapter 9).
