@@ -145,7 +145,7 @@ def by_tanh(x: Tensor, beta: float = 1.0) -> Tensor:
     return x * torch.tanh(beta * x)
 
 
-def normal_gate(x: Tensor, beta: float = 1.0) -> Tensor:
+def normal_gate(x: Tensor, beta: float = 1.0) -> Any:
     """The gate is the normal distribution's, so that this is GELU. Here it is the sigmoid."""
     return x * torch.special.ndtr(beta * x)
 
@@ -242,5 +242,5 @@ EXERCISE = Exercise(
         changed_in_place(swish),
     ),
     alternatives=(by_method, by_half_tanh, by_softplus, by_two_weights),
-    forbidden=("torch.nn.functional.silu", "torch.nn.SiLU"),
+    forbidden=("torch.nn.functional.silu", "torch.nn.SiLU", "torch._C._nn.silu"),
 )
