@@ -203,8 +203,8 @@ EXERCISE = Exercise(
     ),
     example=(
         "84.13 % of all standard normal numbers are below 1, so 1 becomes 0.8413. And 15.87 % are "
-        "below -1, so -1 becomes -0.1587. The two differ by 1 - (-1) times one half each, and "
-        "their sum, 0.8413 - 0.1587, is what is left between -1 and 1."
+        "below -1, so -1 becomes -0.1587. The results are 1 apart, as they must be: the two "
+        "probabilities add up to 1."
     ),
     conventions=(
         "The exact form. The tanh approximation, which some models use, is up to 0.0005 away: at "
