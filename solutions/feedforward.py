@@ -92,7 +92,7 @@ class SwiGLU(nn.Module):
     Weights, no bias: w_gate and w_up are nn.Linear(d_model, d_ff), w_down
     is nn.Linear(d_ff, d_model).
 
-    Source: Shazeer 2020, equation 6.
+    Source: Shazeer 2020.
 
     >>> import torch
     >>> layer = SwiGLU(d_model=6, d_ff=16)
