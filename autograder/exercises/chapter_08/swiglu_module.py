@@ -99,7 +99,7 @@ CASES = (
     Case("works where sizes are equal, or 1", special_sizes, values),
     Case("a second call does not depend on the first", two_calls, values),
     Case("large numbers stay finite", large, values),
-    Case("the gradient reaches x, from large numbers, too", gradients, values),
+    Case("the gradient reaches x and the weights, large x too", gradients, values),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("x itself is not changed", kept, inputs_kept),
     Case("works on whatever device module and x are on", devices, values),
@@ -242,6 +242,18 @@ class HiddenReturned(_Parts):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.hidden(self.w_gate(x), self.w_up(x))
+
+
+class WeightsCut(SwiGLU):
+    """The numbers are right, but no gradient reaches the weights: `.data` or `detach` cuts them
+    off, and the layer would never learn. Call the layers, or multiply by `.weight` itself.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up, down = (
+            w.detach() for w in (self.w_gate.weight, self.w_up.weight, self.w_down.weight)
+        )
+        return F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
 
 
 class Cached(_Parts):
@@ -403,6 +415,7 @@ EXERCISE = Exercise(
         ActivatedAtTheEnd,
         ResidualAdded,
         HiddenReturned,
+        WeightsCut,
         Cached,
         WithBias,
         ReducedInside,
