@@ -67,6 +67,11 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
 
 
+def swish(x: Tensor, beta: float = 1.0) -> Tensor:
+    """Give torch's SiLU, at the scale that beta asks for; at 0 it has none, and is a line."""
+    return F.silu(beta * x) / beta if beta else x / 2
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
@@ -74,4 +79,5 @@ READY_MADE: dict[str, Callable[..., Any]] = {
     "masked_attention": masked_attention,
     "multi_head_attention": multi_head_attention,
     "grouped_query_attention": grouped_query_attention,
+    "swish": swish,
 }
