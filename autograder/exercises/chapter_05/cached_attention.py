@@ -482,8 +482,8 @@ EXERCISE = Exercise(
         "New tokens arrive, one or many. Let each attend to everything in the cache, to the new "
         "tokens before it and to itself. Return the answers, and the cache with the new tokens in "
         "it. `causal_mask(n_q, n_k, device)` and `masked_attention(q, k, v, mask)` of chapter 3 "
-        "are imported at the top, and your `extend_cache` is there too; torch's ready-made attention "
-        "is not allowed."
+        "are imported at the top, and your `extend_cache` is there too; torch's ready-made "
+        "attention is not allowed."
     ),
     example=(
         "One token with key 0 and value 0 is in the cache. A second one arrives with query 0, key "

@@ -152,7 +152,7 @@ CASES = (
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("x and the cache are not changed", kept, inputs_kept),
     Case("works on whatever device everything is on", devices, values),
-    Case("the gradient reaches x and the cache", gradients, values),
+    Case("the gradient reaches x, the cache and all weights", gradients, values),
 )
 
 
@@ -388,6 +388,29 @@ class OldDetached(_Parts):
 
     def forward(self, x: Tensor, cache: KVCache | None = None) -> Answer:
         return super().forward(x, cache and (cache[0].detach(), cache[1].detach()))
+
+
+class QueryMatrixCut(_Parts):
+    """The numbers are right, but w_q is cut off (`.data`, `detach`) and will never learn. Use the
+    module, `self.w_q(x)`, or its weight as it is.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        _, k, v = super().project(x)
+        return split_heads(linear(x, self.w_q.weight.detach()), self.heads), k, v
+
+
+class AllMatricesCut(_Parts):
+    """The numbers are right and the gradient reaches x, but no weight gets one (`.data`, `detach`):
+    this layer will never learn. Use the modules, `self.w_q(x)`, or their weights as they are.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = (linear(x, w.weight.detach()) for w in (self.w_q, self.w_k, self.w_v))
+        return split_heads(q, self.heads), *(split_heads(t, self.kv_heads) for t in (k, v))
+
+    def join(self, answers: Tensor) -> Tensor:
+        return linear(merge_heads(answers), self.w_o.weight.detach())
 
 
 class AnswersAlone(_Parts):
@@ -627,6 +650,8 @@ EXERCISE = Exercise(
         KeysByReshape,
         OwnCacheAlone,
         OldDetached,
+        QueryMatrixCut,
+        AllMatricesCut,
         BiasOnOutput,
     ),
     alternatives=(ByEinsum, HeadByHead, ByOwner),
