@@ -407,7 +407,8 @@ class AllMatricesCut(_Parts):
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = (linear(x, w.weight.detach()) for w in (self.w_q, self.w_k, self.w_v))
-        return split_heads(q, self.heads), *(split_heads(t, self.kv_heads) for t in (k, v))
+        q, k = split_heads(q, self.heads), split_heads(k, self.kv_heads)
+        return q, k, split_heads(v, self.kv_heads)
 
     def join(self, answers: Tensor) -> Tensor:
         return linear(merge_heads(answers), self.w_o.weight.detach())
