@@ -37,6 +37,8 @@ def interleaved_to_half_split(weight: Tensor, heads: int) -> Tensor:
     ->      (D, D)  in each head, the first entries of all pairs, then the
                     second ones
 
+    Source: Hugging Face's conversion of Llama's weights.
+
     >>> rows = torch.arange(12).reshape(6, 2)
     >>> interleaved_to_half_split(rows, heads=1)[:, 0]
     tensor([ 0,  4,  8,  2,  6, 10])
