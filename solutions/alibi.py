@@ -8,7 +8,7 @@ from torch import Tensor
 from solutions.masks import causal_mask
 
 
-def alibi_slopes(heads: int) -> list[float]:
+def alibi_slopes(heads: int) -> tuple[float, ...]:
     """Say how steeply each head forgets.
 
     heads  how many, h
@@ -20,13 +20,13 @@ def alibi_slopes(heads: int) -> list[float]:
     Source: Press et al. 2022, and their published code.
 
     >>> alibi_slopes(3)
-    [0.0625, 0.00390625, 0.25]
+    (0.0625, 0.00390625, 0.25)
     """
     ### BEGIN SOLUTION
     smaller = 2 ** math.floor(math.log2(heads))
     slopes = [2.0 ** (-8 * i / smaller) for i in range(1, smaller + 1)]
     between = [2.0 ** (-4 * i / smaller) for i in range(1, 2 * smaller, 2)]
-    return slopes + between[: heads - smaller]
+    return (*slopes, *between[: heads - smaller])
     ### END SOLUTION
 
 

@@ -4,9 +4,7 @@ import torch
 from torch import Tensor, nn
 
 
-def position_angles(
-    positions: Tensor, width: int, base: float = 10_000.0
-) -> Tensor:
+def position_angles(positions: Tensor, width: int, base: float = 10_000.0) -> Tensor:
     """Set a clock with width / 2 hands, from fast to slow.
 
     positions  (...)            int64 or float32
@@ -74,7 +72,7 @@ class LearnedPositions(nn.Module):
     length   how many positions there are
     d_model  width of the vectors
 
-    Weights: table, nn.Embedding(length, d_model).
+    Weights: table, an nn.Embedding with length rows of d_model numbers.
 
     Source: Gehring et al. 2017, section 3.1.
 
@@ -99,7 +97,6 @@ class LearnedPositions(nn.Module):
         start  position of the first token: how many came before;
                start + L is at most length
         ->     (B, L, D)
-        All positions have a row: start + L is at most length.
         """
         ### BEGIN SOLUTION
         places = torch.arange(start, start + x.shape[1], device=x.device)
