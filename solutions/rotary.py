@@ -10,7 +10,7 @@ def apply_rope(x: Tensor, angles: Tensor) -> Tensor:
     """Turn the pairs of every vector by the angles of its position.
 
     x       (..., L, K)    queries or keys; K is even
-    angles  (..., L, K/2)  by how much; leading axes broadcast
+    angles  (L, K/2)       by how much; leading axes, if any, broadcast
     ->      (..., L, K)    pair i, entries 2i and 2i + 1, turned by angle i:
                            from the first axis towards the second
 

@@ -1,6 +1,7 @@
 """Chapter 06: what must hold of positions, against complex numbers and torch's attention."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -116,7 +117,7 @@ def test_slopes_of_a_power_of_two_are_geometric(power):
     slopes = alibi_slopes(2**power)
     assert slopes[-1] == pytest.approx(2**-8)
     assert slopes[0] == pytest.approx(2 ** (-8 / 2**power))
-    ratios = [b / a for a, b in zip(slopes, slopes[1:], strict=False)]
+    ratios = [b / a for a, b in pairwise(slopes)]
     assert ratios == pytest.approx([slopes[0]] * len(ratios))
 
 
