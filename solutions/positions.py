@@ -58,11 +58,13 @@ def shift_matrix(turns: Tensor) -> Tensor:
             [ 0.4794,  0.8776]])
     """
     ### BEGIN SOLUTION
-    cos, sin = turns.cos(), turns.sin()
-    first = torch.stack([cos, -sin], dim=-1)  # (D/2, 2)
-    second = torch.stack([sin, cos], dim=-1)
-    blocks = torch.stack([first, second], dim=-2)  # (D/2, 2, 2)
-    return torch.block_diag(*blocks)
+    size = 2 * len(turns)
+    matrix = turns.new_zeros(size, size)  # (D, D)
+    matrix[0::2, 0::2] = torch.diag(turns.cos())
+    matrix[0::2, 1::2] = torch.diag(-turns.sin())
+    matrix[1::2, 0::2] = torch.diag(turns.sin())
+    matrix[1::2, 1::2] = torch.diag(turns.cos())
+    return matrix
     ### END SOLUTION
 
 

@@ -21,7 +21,7 @@ def apply_rope(x: Tensor, angles: Tensor) -> Tensor:
     tensor([[-1.,  3.]])
     """
     ### BEGIN SOLUTION
-    cos, sin = angles.cos(), angles.sin()  # (..., L, K/2)
+    cos, sin = angles.cos(), angles.sin()
     a, b = x[..., 0::2], x[..., 1::2]
     turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
     return turned.flatten(-2).to(x.dtype)
@@ -44,7 +44,7 @@ def interleaved_to_half_split(weight: Tensor, heads: int) -> Tensor:
     tensor([ 0,  4,  8,  2,  6, 10])
     """
     ### BEGIN SOLUTION
-    pairs = weight.unflatten(0, (heads, -1, 2))  # (H, K/2, 2, D)
+    pairs = weight.reshape(heads, -1, 2, weight.shape[1])  # (H, K/2, 2, D)
     return pairs.transpose(1, 2).flatten(0, 2)
     ### END SOLUTION
 

@@ -7,7 +7,8 @@ SUM = "a sum has no order"
 PRODUCT = "a product of numbers has no order"
 EVEN = "the cosine of an angle has no sign"
 SIGN = "a sign does not change a shape, a dtype, nor a device"
-LAST = "the angles are a vector: a new second axis is the last"
+ZERO = "0 and -0 are the same number"
+SQUARE = "the matrix is square"
 EXCHANGE = "an exchange has no order, and next to each other it is a move"
 FROM_BEHIND = "of four axes, one can be counted from behind"
 AS_MANY = "there are as many new keys and values as new queries"
@@ -23,9 +24,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "pairs = torch.stack([angles.sin(), (-angles).cos()], dim=-1)": EVEN,
     },
     "shift_matrix": {
-        "cos, sin = ((-turns).cos(), turns.sin())": EVEN,
-        "first = torch.stack([cos, -sin], dim=1)": LAST,
-        "second = torch.stack([sin, cos], dim=1)": LAST,
+        "size = len(turns) * 2": PRODUCT,
+        "size = 2 * len(-turns)": SIGN,
+        "matrix = -turns.new_zeros(size, size)": ZERO,
+        "matrix = (-turns).new_zeros(size, size)": SIGN,
+        "matrix[0::2, 0::2] = torch.diag((-turns).cos())": EVEN,
+        "matrix[1::2, 1::2] = torch.diag((-turns).cos())": EVEN,
     },
     "LearnedPositions": {
         "places = torch.arange(start, x.shape[1] + start, device=x.device)": SUM,
@@ -43,6 +47,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return turned.flatten(-2).to((-x).dtype)": SIGN,
     },
     "interleaved_to_half_split": {
+        "pairs = weight.reshape(heads, -1, 2, (-weight).shape[1])": SIGN,
+        "pairs = weight.reshape(heads, -1, 2, weight.shape[0])": SQUARE,
+        "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])": SQUARE,
         "return pairs.movedim(1, 2).flatten(0, 2)": EXCHANGE,
         "return pairs.transpose(2, 1).flatten(0, 2)": EXCHANGE,
         "return pairs.transpose(1, -2).flatten(0, 2)": FROM_BEHIND,

@@ -238,7 +238,7 @@ def first_overwritten(x: Tensor, angles: Tensor) -> Tensor:
 
 def pairs_apart(x: Tensor, angles: Tensor) -> Tensor:
     """The pairs still have an axis of their own. The result has the shape of x."""
-    return apply_rope(x, angles).unflatten(-1, (-1, 2))
+    return apply_rope(x, angles).reshape(*x.shape[:-1], -1, 2)
 
 
 def added(x: Tensor, angles: Tensor) -> Tensor:
@@ -274,7 +274,7 @@ def with_rotated_half(x: Tensor, angles: Tensor) -> Tensor:
 def by_matrices(x: Tensor, angles: Tensor) -> Tensor:
     c, s = angles.cos(), angles.sin()
     blocks = torch.stack([torch.stack([c, s], -1), torch.stack([-s, c], -1)], -2)
-    pairs = x.to(c.dtype).unflatten(-1, (-1, 2)).unsqueeze(-2)
+    pairs = x.to(c.dtype).reshape(*x.shape[:-1], -1, 1, 2)
     return (pairs @ blocks).squeeze(-2).flatten(-2).to(x.dtype)
 
 

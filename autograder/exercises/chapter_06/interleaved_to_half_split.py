@@ -83,11 +83,16 @@ CASES = (
 )
 
 
+def _rows(weight: Tensor, *shape: int) -> Tensor:
+    """Cut the axis of the rows into several."""
+    return weight.reshape(*shape, weight.shape[-1])
+
+
 def back_again(weight: Tensor, heads: int) -> Tensor:
     """You go the other way, from halves to neighbours. For three pairs the rows of a head are now 0
     3 1 4 2 5; asked is 0 2 4 1 3 5.
     """
-    return weight.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+    return _rows(weight, heads, 2, -1).transpose(1, 2).flatten(0, 2)
 
 
 def heads_ignored(weight: Tensor, heads: int) -> Tensor:
@@ -109,14 +114,14 @@ def both(weight: Tensor, heads: int) -> Tensor:
 
 def second_ones_first(weight: Tensor, heads: int) -> Tensor:
     """The second entries of the pairs come before the first ones. Exchange the two."""
-    return weight.unflatten(0, (heads, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
+    return _rows(weight, heads, -1, 2).flip(2).transpose(1, 2).flatten(0, 2)
 
 
 def heads_by_turns(weight: Tensor, heads: int) -> Tensor:
     """Rows are dealt out to the heads by turns: row 0 to head 0, row 1 to head 1. Head 0 owns the
     first K rows, all next to each other.
     """
-    return weight.unflatten(0, (-1, 2, heads)).transpose(0, 1).flatten(0, 2)
+    return _rows(weight, -1, 2, heads).transpose(0, 1).flatten(0, 2)
 
 
 def heads_for_width(weight: Tensor, heads: int) -> Tensor:
@@ -126,7 +131,7 @@ def heads_for_width(weight: Tensor, heads: int) -> Tensor:
 
 def halves_swapped(weight: Tensor, heads: int) -> Tensor:
     """The two halves of each head have changed places. Every second row belongs in front."""
-    return weight.unflatten(0, (heads, 2, -1)).flip(1).flatten(0, 2)
+    return _rows(weight, heads, 2, -1).flip(1).flatten(0, 2)
 
 
 def unchanged(weight: Tensor, heads: int) -> Tensor:
@@ -141,12 +146,12 @@ def transposed(weight: Tensor, heads: int) -> Tensor:
 
 def cut_in_heads(weight: Tensor, heads: int) -> Tensor:
     """The result still has an axis for the heads. It is (D, D), as what came in."""
-    return interleaved_to_half_split(weight, heads).unflatten(0, (heads, -1))
+    return _rows(interleaved_to_half_split(weight, heads), heads, -1)
 
 
 def pairs_swapped(weight: Tensor, heads: int) -> Tensor:
     """The two entries of each pair have changed places, and the pairs stay where they are."""
-    return weight.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+    return _rows(weight, -1, 2).flip(1).flatten(0, 1)
 
 
 def first_head_alone(weight: Tensor, heads: int) -> Tensor:

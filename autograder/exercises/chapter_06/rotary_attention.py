@@ -296,7 +296,7 @@ def by_complex_numbers(
     hand = torch.polar(torch.ones_like(angles), angles)[start : start + q.size(2)]
 
     def turn(x: Tensor) -> Tensor:
-        pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
         return torch.view_as_real(pairs * hand).flatten(-2).type_as(x)
 
     q, k = turn(q), turn(k)
@@ -328,7 +328,7 @@ def with_triangle(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache 
     asked, new = torch.chunk(apply_rope(torch.cat([q, k], 1), row), 2, dim=1)
     grown = (new, v)
     if cache is not None:
-        grown = tuple(torch.cat(both, -2) for both in zip(cache, grown, strict=True))
+        grown = torch.cat([cache[0], new], -2), torch.cat([cache[1], v], -2)
     scores = torch.einsum("bhlk,bhmk->bhlm", asked, grown[0]) / math.sqrt(q.shape[-1])
     hidden = scores.new_ones(length, past + length).triu(past + 1) > 0
     weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)

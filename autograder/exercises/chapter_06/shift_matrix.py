@@ -78,8 +78,9 @@ CASES = (
 
 def _blocks(*entries: Tensor) -> Tensor:
     """Put the 2 x 2 blocks with these entries, row by row, on the diagonal."""
-    blocks = torch.stack(entries, dim=-1).unflatten(-1, (2, 2))
-    return torch.block_diag(*blocks)
+    blocks = torch.stack(entries, dim=-1).reshape(-1, 2, 2)
+    matrix: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]
+    return matrix
 
 
 def for_columns(turns: Tensor) -> Tensor:
@@ -149,7 +150,8 @@ def blocks_below_each_other(turns: Tensor) -> Tensor:
 
 def other_diagonal(turns: Tensor) -> Tensor:
     """The blocks stand on the other diagonal, from the top right down."""
-    return shift_matrix(turns.flip(0)).unflatten(1, (-1, 2)).flip(1).flatten(1)
+    size = 2 * len(turns)
+    return shift_matrix(turns.flip(0)).reshape(size, -1, 2).flip(1).flatten(1)
 
 
 def twice_the_step(turns: Tensor) -> Tensor:
@@ -168,6 +170,11 @@ def outer_product(turns: Tensor) -> Tensor:
     """
     code = code_itself(turns)
     return torch.outer(code, code)
+
+
+def with_blocks(turns: Tensor) -> Tensor:
+    cos, sin = torch.cos(turns), torch.sin(turns)
+    return _blocks(cos, -sin, sin, cos)
 
 
 def filled_in(turns: Tensor) -> Tensor:
@@ -255,5 +262,5 @@ EXERCISE = Exercise(
         cut_from_autograd(shift_matrix),
         changed_in_place(shift_matrix),
     ),
-    alternatives=(filled_in, block_by_block, by_diagonals, by_unit_matrices),
+    alternatives=(with_blocks, filled_in, block_by_block, by_diagonals, by_unit_matrices),
 )
