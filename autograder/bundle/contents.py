@@ -63,8 +63,7 @@ def _notebook(course: Course, chapter: str) -> bytes:
 def _modules(root: Path, chapter: str, notebook: bytes) -> list[Path]:
     """Find the files of all modules that the notebook and the check need."""
     known = exercises().values()
-    earlier = {one.solution.__module__ for one in known if one.chapter < chapter}
-    found = needed(root, {*CHECK, *earlier, *_imported(notebook)})
+    found = needed(root, {*CHECK, *_imported(notebook)})
     answers = {one.solution.__module__ for one in known if one.chapter >= chapter}
     specs = {name for name in found if name.startswith("autograder.exercises.")}
     kept_back = sorted((answers & found.keys()) | specs)
