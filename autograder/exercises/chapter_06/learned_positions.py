@@ -72,6 +72,7 @@ def several_calls(rng: Generator) -> Iterator[Trial]:
 
 def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(_asked(rng, sizes(rng, "B L D"), (2,)), rng)
+    yield backward(_asked(rng, sizes(rng, "B L D"), (0,)), rng)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -94,7 +95,7 @@ CASES = (
     Case("works for one example and for one entry", small, values),
     Case("works where all sizes are equal", equal_sizes, values),
     Case("the second call does not depend on the first", several_calls, values),
-    Case("the gradient reaches x", gradients, values),
+    Case("the gradient reaches x and the table", gradients, values),
     Case("the dtype of x and of the weights is kept", dtypes, values, tolerance=6e-2),
     Case("x itself is not changed", kept, inputs_kept),
     Case("works on whatever device module and x are on", devices, values),
@@ -214,6 +215,25 @@ class WidthForLength(LearnedPositions):
         super().__init__(d_model, length)
 
 
+class PaddingRow(LearnedPositions):
+    """The first row never learns: the table has a padding index. That is for tokens; position 0 is
+    a position like any other.
+    """
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__(length, d_model)
+        self.table = nn.Embedding(length, d_model, padding_idx=0)
+
+
+class NeverLearned(LearnedPositions):
+    """The table gets no gradient, so it stays what it was in the beginning: `detach` or `.data`
+    cuts it off.
+    """
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        return x + self.table.weight[start : start + x.shape[1]].detach()
+
+
 class WithSlice(nn.Module):
     def __init__(self, length: int, d_model: int) -> None:
         super().__init__()
@@ -300,6 +320,8 @@ EXERCISE = Exercise(
         Scaled,
         InPlace,
         WidthForLength,
+        PaddingRow,
+        NeverLearned,
         on_the_cpu(LearnedPositions),
         always_float32(LearnedPositions),
         cut_from_autograd(LearnedPositions),
