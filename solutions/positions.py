@@ -4,7 +4,11 @@ import torch
 from torch import Tensor, nn
 
 
-def position_angles(positions: Tensor, width: int, base: float = 10_000.0) -> Tensor:
+def position_angles(
+    positions: Tensor,
+    width: int,
+    base: float = 10_000.0,
+) -> Tensor:
     """Set a clock with width / 2 hands, from fast to slow.
 
     positions  (...)            int64 or float32
