@@ -5,7 +5,9 @@ from torch import Tensor, nn
 
 
 def standardise(
-    x: Tensor, dims: int | tuple[int, ...], eps: float = 1e-5
+    x: Tensor,
+    dims: int | tuple[int, ...],
+    eps: float = 1e-5,
 ) -> Tensor:
     """Shift and scale so that the mean is 0 and the variance 1.
 
@@ -27,7 +29,10 @@ def standardise(
 
 
 def layer_norm(
-    x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Normalise each vector by itself, then scale and shift its entries.
 
@@ -138,7 +143,10 @@ class RMSNorm(nn.Module):
 
 
 def layer_norm_backward(
-    grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Take a gradient back through layer normalisation, without autograd.
 
@@ -152,8 +160,8 @@ def layer_norm_backward(
 
     >>> x, weight = torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([1.0] * 3)
     >>> grad = torch.tensor([[3.0, 3.0, 3.0]])
-    >>> in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight)
-    >>> in_x.abs().max() < 1e-5, in_bias
+    >>> three = layer_norm_backward(grad, x, weight)
+    >>> three[0].abs().max() < 1e-5, three[2]
     (tensor(True), tensor([3., 3., 3.]))
     """
     ### BEGIN SOLUTION
@@ -163,7 +171,7 @@ def layer_norm_backward(
     g = grad * weight  # (..., D)
     along_y = y * (g * y).mean(-1, keepdim=True)  # (..., D)
     in_x = (g - g.mean(-1, keepdim=True) - along_y) / deviation
-    in_weight = (grad * y).flatten(0, -2).sum(0)
-    in_bias = grad.flatten(0, -2).sum(0)
+    in_weight = (grad * y).sum_to_size(weight.shape)
+    in_bias = grad.sum_to_size(weight.shape)
     return in_x, in_weight, in_bias
     ### END SOLUTION
