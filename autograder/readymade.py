@@ -35,6 +35,11 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(scores, units, units, mask, scale=1.0)
 
 
+def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Give torch's attention, whose boolean masks mean the same."""
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
 def multi_head_attention(
     x: Tensor,
     memory: Tensor,
@@ -84,6 +89,7 @@ READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
     "masked_softmax": masked_softmax,
+    "masked_attention": masked_attention,
     "multi_head_attention": multi_head_attention,
     "grouped_query_attention": grouped_query_attention,
     "standardise": standardise,

@@ -107,6 +107,22 @@ def test_a_gradient_that_is_wrong_is_named_by_its_argument():
     assert message == "gradient for argument 2, item 2: no gradient arrives"
 
 
+def test_a_gradient_of_zeros_is_as_good_as_none():
+    request = gradient(torch.ones(2), torch.ones(2), (torch.ones(2), torch.ones(2)))
+    trial, right = Trial(request, ""), perform(lambda x, _: 2 * x, request)
+    assert right.values[1:] == (None, None)
+    zeros = perform(lambda x, pair: 2 * x + 0 * pair[0], request)
+    assert values(trial, zeros, right, None) is None
+    assert values(trial, right, zeros, None) is None
+
+
+def test_what_is_no_tensor_has_no_gradients():
+    request = gradient(torch.ones(2), torch.ones(2), torch.ones(2))
+    trial, right = Trial(request, ""), perform(lambda x, y: x * y, request)
+    message = values(trial, perform(lambda x, y: None, request), right, None)
+    assert message == "nothing (None) came back: is a `return` missing?"
+
+
 def test_results_of_several_tensors_are_compared_one_by_one():
     trial = Trial(call((torch.ones(2), torch.zeros(2))), "", returns="second, first")
     right = perform(swap, trial.request)
