@@ -253,8 +253,10 @@ def cast_before_gain(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 
 def by_einsum(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
     y = x.to(torch.float32)
-    inverse = torch.pow(torch.einsum("...d,...d->...", y, y) / y.shape[-1] + eps, -0.5)
-    return torch.einsum("...d,...,d->...d", y, inverse, weight.to(y.dtype)).to(x.dtype)
+    squares = torch.einsum("...d,...d->...", y, y) / y.shape[-1]
+    inverse = torch.pow(squares + eps, -0.5)
+    scaled: Tensor = torch.einsum("...d,...,d->...d", y, inverse, weight.to(y.dtype))
+    return scaled.to(x.dtype)
 
 
 def vector_by_vector(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
