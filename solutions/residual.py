@@ -6,13 +6,11 @@ from torch import Tensor
 
 from solutions.norms import rms_norm
 
-Sublayer = Callable[[Tensor], Tensor]
-
 
 def post_norm_block(
     x: Tensor,
-    attend: Sublayer,
-    feed_forward: Sublayer,
+    attend: Callable[[Tensor], Tensor],
+    feed_forward: Callable[[Tensor], Tensor],
     gains: tuple[Tensor, Tensor],
 ) -> Tensor:
     """Add what two sublayers say, and normalise each sum.
@@ -39,8 +37,8 @@ def post_norm_block(
 
 def pre_norm_block(
     x: Tensor,
-    attend: Sublayer,
-    feed_forward: Sublayer,
+    attend: Callable[[Tensor], Tensor],
+    feed_forward: Callable[[Tensor], Tensor],
     gains: tuple[Tensor, Tensor],
 ) -> Tensor:
     """Let two sublayers read a normalised copy, and add what they say.

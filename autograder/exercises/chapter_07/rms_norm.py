@@ -241,7 +241,7 @@ def size_detached(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 def by_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
     d = x.size(-1)
     length = torch.linalg.vector_norm(x.double(), dim=-1, keepdim=True)
-    scale = (length.square() / d + eps).sqrt()
+    scale: Tensor = (length.square() / d + eps).sqrt()
     return (x / scale).to(x.dtype) * weight
 
 
