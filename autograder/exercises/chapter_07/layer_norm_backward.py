@@ -390,6 +390,7 @@ EXERCISE = Exercise(
         *READY_MADE,
         "torch.autograd.grad",
         "torch.autograd.backward",
+        "torch.Tensor.backward",
         "torch.autograd.functional.vjp",
         "torch.autograd.functional.jacobian",
         "torch.func.vjp",

@@ -10,88 +10,55 @@ from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_07 import CHAPTER, READY_MADE
-from autograder.exercises.chapter_07._draws import drawn_sizes, far_off, gain
-from autograder.inputs import described, normal, uniform
+from autograder.exercises.chapter_07 import layer_norm as layer
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
-from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import call
+from autograder.wire import Call, Request
 from solutions.norms import rms_norm
 
-HALVES = (torch.float16, torch.bfloat16)
 
-
-def _trial(
-    rng: Generator, of: dict[str, int], x: Tensor, eps: float | None = None, note: str = ""
-) -> Trial:
-    axes = ("D", "L D", "B L D", "B H L D")[x.ndim - 1]
-    words = described("x", axes, of)
-    words += "" if eps is None else f", eps = {eps:g}"
-    weight = gain(rng, of)
-    request = call(x, weight) if eps is None else call(x, weight, eps)
-    return Trial(request, words + note, of, axes)
-
-
-def _drawn(rng: Generator, axes: str = "B L D", **fixed: int) -> Trial:
-    of = drawn_sizes(rng, **fixed)
-    return _trial(rng, of, far_off(rng, axes, of))
+def _no_bias(trial: Trial) -> Trial:
+    """Make a trial of RMS normalisation from one of layer normalisation."""
+    one = trial.request
+    x, weight, _, *eps = one.calls[0].args
+    request = Request((Call((x, weight, *eps)),), cotangent=one.cotangent)
+    return Trial(request, trial.inputs, trial.sizes, trial.returns)
 
 
 def vectors(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng)
-    yield _drawn(rng)
+    yield from map(_no_bias, layer.vectors(rng))
 
 
 def small_numbers(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    x = normal(rng, "B L D", of, std=1e-3)
-    yield _trial(rng, of, x, note=", entries near 0.001")
-    yield _trial(rng, of, x, 1e-5, note=", entries near 0.001")
-    yield _trial(rng, of, far_off(rng, "B L D", of), uniform(rng, 9.0, 30.0))
+    yield from map(_no_bias, layer.small_numbers(rng))
 
 
 def special_vectors(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    x = far_off(rng, "B L D", of)
-    x[0], x[1] = 0.0, -3.0
-    yield _trial(rng, of, x, note=", some vectors of zeros, some of equal numbers")
+    yield from map(_no_bias, layer.equal_numbers(rng))
 
 
 def other_ranks(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng, "L D")
-    yield _drawn(rng, "D")
-    yield _drawn(rng, "B H L D", H=11)
+    yield from map(_no_bias, layer.other_ranks(rng))
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng, L=1)
-    yield _drawn(rng, B=1)
-    yield _drawn(rng, D=1)
-    of = dict.fromkeys("BLD", drawn_sizes(rng)["D"])
-    yield _trial(rng, of, far_off(rng, "D B L", of).permute(1, 2, 0), note=", not contiguous")
+    yield from map(_no_bias, layer.special_sizes(rng))
 
 
 def half_precision(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    large = _trial(rng, of, normal(rng, "B L D", of, std=1000.0), note=", entries near 1000")
-    small = _trial(rng, of, normal(rng, "B L D", of, std=3e-4), 1e-9, note=", entries near 0.0003")
-    yield from in_dtypes(large, HALVES)
-    yield from in_dtypes(small, HALVES)
+    yield from map(_no_bias, layer.half_precision(rng))
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
-    yield backward(_drawn(rng), rng)
+    yield from map(_no_bias, layer.gradients(rng))
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    yield from in_dtypes(_trial(rng, of, normal(rng, "B L D", of)), HALVES)
+    yield from map(_no_bias, layer.dtypes(rng))
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
-    trial = _drawn(rng)
-    yield trial
-    yield elsewhere(trial)
+    yield from map(_no_bias, layer.devices(rng))
 
 
 CASES = (
