@@ -22,6 +22,7 @@ TOLERANCE = {
     torch.bfloat16: 3e-2,
 }
 NUMBER_TOLERANCE = 1e-5
+EXACT = 1e15  # below it a float still tells whole numbers apart
 SMALLEST_GAP = 1e-12  # where all expected values are 0
 
 
@@ -47,6 +48,8 @@ def zeros_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | N
     if problem or reply.fault:
         return problem
     got, want = reply.values[0], expected.values[0]
+    if want.is_meta:
+        return None
     wrong = int(((want == 0) & (got != 0)).sum())
     return f"{wrong} of {want.numel()} values should be exactly 0 and are not" if wrong else None
 
@@ -119,13 +122,19 @@ def _meta_only(reply: Reply, expected: Reply) -> bool:
 def _label(trial: Trial, expected: Reply, i: int) -> str:
     if trial.request.cotangent is not None:
         names = [name for name, _ in inputs_of(trial.request.calls[0])]
+        names += trial.request.state or ()
         return f"gradient for {names[i]}: " if i < len(names) else ""
     return f"call {i + 1}: " if len(expected.values) > 1 else ""
 
 
 def _both_none(got: Data, want: Data) -> bool:
     """Whether neither has a gradient: zeros say the same as nothing at all."""
-    return all(g is None or (isinstance(g, Tensor) and not g.count_nonzero()) for g in (got, want))
+    return all(g is None or _is_zero(g) for g in (got, want))
+
+
+def _is_zero(gradient: Data) -> bool:
+    known = isinstance(gradient, Tensor) and not gradient.is_meta
+    return known and not gradient.count_nonzero()
 
 
 def _has_gradients(reply: Reply, expected: Reply) -> bool:
@@ -242,7 +251,14 @@ def _number_difference(got: Data, want: float, tolerance: float | None) -> str |
     if math.isnan(value) and math.isnan(want):
         return None
     allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9
-    return None if math.isfinite(value) and abs(got - want) <= allowed else f"yours is {value:.6g}"
+    near = math.isfinite(value) and abs(got - want) <= allowed
+    return None if near else f"yours is {_shown(got, want)}"
+
+
+def _shown(got: float, want: float) -> str:
+    """Write a number; where a whole number is asked for, with all of its digits."""
+    whole = isinstance(want, int) and abs(got) < EXACT and got == int(got)
+    return f"{int(got):,}" if whole else f"{float(got):.6g}"
 
 
 def _came_back(got: Data, asked: str) -> str:
@@ -253,11 +269,18 @@ def _came_back(got: Data, asked: str) -> str:
 
 def _lettered(tensor: Tensor, sizes: Mapping[str, int], returns: str = "") -> str:
     """Write "(B, L, M) = (2, 3, 5)", naming each axis by the letter that has its size."""
-    by_size = {size: letter for letter, size in sizes.items()}
-    letters = returns.split() if returns else [by_size.get(n, str(n)) for n in tensor.shape]
     numbers = tuple(tensor.shape)
-    known = any(letter in sizes for letter in letters)
+    letters = returns.split() if returns else _letters_of(numbers, sizes)
+    known = len(letters) == len(numbers) and any(letter in sizes for letter in letters)
     return f"({', '.join(letters)}) = {numbers}" if known else f"{numbers}"
+
+
+def _letters_of(shape: tuple[int, ...], sizes: Mapping[str, int]) -> list[str]:
+    """Name each axis by the letter that has its size, or none if that would be a guess."""
+    by_size = {size: letter for letter, size in sizes.items()}
+    letters = [by_size[n] for n in shape if n in by_size and n > 1]
+    sure = len(by_size) == len(sizes) and len({*letters}) == len(letters) == len(shape)
+    return letters if sure else []
 
 
 def _dtype(tensor: Tensor) -> str:

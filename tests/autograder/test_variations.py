@@ -195,4 +195,18 @@ def test_the_slips_of_a_module():
     request = Request((Call((X,)),), Call((3,)), state, cotangent=X)
     assert cut.__doc__ == slips.cut_from_autograd.__doc__
     assert perform(Scaled, request).fault is None
-    assert perform(cut, request).fault.kind == FaultKind.NO_GRADIENT
+    assert perform(Scaled, request).values[0] is not None
+    assert perform(cut, request).values[0] is None
+
+
+def test_gradients_of_the_weights_that_were_given_come_after_those_of_the_inputs():
+    class Frozen(Scaled):
+        def forward(self, x):
+            return x @ self.gain.weight.detach().T
+
+    state = {"gain.weight": torch.eye(3)}
+    request = Request((Call((X,)),), Call((3,)), state, cotangent=X)
+    right, wrong = perform(Scaled, request), perform(Frozen, request)
+    assert_close(right.values[1], 2 * torch.ones(3, 3))
+    message = values(Trial(request, ""), wrong, right, None)
+    assert message == "gradient for gain.weight: no gradient arrives"

@@ -165,9 +165,10 @@ def bundle_of(tmp_path, monkeypatch):
     return made
 
 
-def test_a_later_chapter_has_the_answers_of_the_earlier_ones(bundle_of):
-    files = bundle_of("%matplotlib inline\nfrom solutions.softmax import softmax")
-    assert {"solutions/softmax.py", "solutions/attention.py", "solutions/moments.py"} <= files
+def test_a_later_chapter_has_the_earlier_answers_that_it_imports_and_no_others(bundle_of):
+    files = bundle_of("%matplotlib inline\nfrom solutions.attention import attention_weights")
+    assert {"solutions/softmax.py", "solutions/attention.py"} <= files
+    assert "solutions/moments.py" not in files
     assert "solutions/costs.py" not in files
     assert "solutions/device.py" not in files
     assert not any("chapter_02" in path for path in files)
