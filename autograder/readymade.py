@@ -85,6 +85,11 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
     return F.rms_norm(x, weight.shape, weight, eps)
 
 
+def swish(x: Tensor, beta: float = 1.0) -> Tensor:
+    """Give torch's SiLU, at the scale that beta asks for; at 0 it has none, and is a line."""
+    return F.silu(beta * x) / beta if beta else x / 2
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
@@ -95,4 +100,5 @@ READY_MADE: dict[str, Callable[..., Any]] = {
     "standardise": standardise,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
+    "swish": swish,
 }
