@@ -191,7 +191,7 @@ def _wide(values: Tensor) -> Tensor:
 
 
 def _largest(want: Tensor) -> float:
-    finite = want[want.isfinite()]
+    finite = _wide(want[want.isfinite()])
     return float(finite.abs().max()) if finite.numel() else 0.0
 
 

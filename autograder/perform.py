@@ -114,7 +114,7 @@ def _given(call: Call) -> list[Any]:
 def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
     leaves = [tensor.requires_grad_() for _, tensor in inputs_of(call)]
     value = _invoke(subject, call)
-    if isinstance(value, tuple) and value:
+    if isinstance(value, (tuple, list)) and value:
         value = value[0]
     if not isinstance(value, Tensor):
         return (plain(value),)

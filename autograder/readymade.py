@@ -27,7 +27,51 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, units)
 
 
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Give torch's attention with unit vectors as keys and as values."""
+    keys = scores.shape[-1]
+    units = torch.eye(keys, dtype=scores.dtype, device=scores.device)
+    units, mask = units.expand(*scores.shape[:-2], keys, keys), mask.expand(scores.shape)
+    return F.scaled_dot_product_attention(scores, units, units, mask, scale=1.0)
+
+
+def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Give torch's attention, whose boolean masks mean the same."""
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
+def multi_head_attention(
+    x: Tensor,
+    memory: Tensor,
+    weights: tuple[Tensor, ...],
+    heads: int,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Give torch's, which wants time first and a mask that says whom to hide, head by head."""
+    hidden = None
+    if mask is not None:
+        full = mask.expand(x.shape[0], heads, x.shape[1], memory.shape[1])
+        hidden = ~full.flatten(0, 1)
+    q, k = x.transpose(0, 1), memory.transpose(0, 1)
+    projections, w_o = torch.cat(weights[:3]), weights[3]
+    answers, _ = F.multi_head_attention_forward(
+        *(q, k, k, len(w_o), heads, projections, None, None, None, False, 0.0, w_o, None),
+        attn_mask=hidden,
+        need_weights=False,
+    )
+    return answers.transpose(0, 1)
+
+
+def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Give torch's attention, which knows groups; it gives zeros to a query that sees nothing."""
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
+    "masked_softmax": masked_softmax,
+    "masked_attention": masked_attention,
+    "multi_head_attention": multi_head_attention,
+    "grouped_query_attention": grouped_query_attention,
 }

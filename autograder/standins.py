@@ -108,7 +108,8 @@ def pullback_for(
     floating = [i for i in places if given[i].is_floating_point()]
 
     def value(*leaves: Tensor) -> Data:
-        full = [*given]
+        there = leaves[0].device if leaves else "cpu"  # a mask goes where the leaves are
+        full = [one.to(there) if isinstance(one, Tensor) else one for one in given]
         for i, leaf in zip(floating, leaves, strict=True):
             full[i] = leaf
         whole = tree_unflatten(full, tree)

@@ -18,6 +18,8 @@ def extend_cache(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
     v      (B, G, L, K)  their values
     ->     a new pair (keys, values), old tokens first
 
+    Source: Shazeer 2019, section 2.
+
     >>> first = extend_cache(None, torch.zeros(1, 1, 2, 3),
     ...                      torch.zeros(1, 1, 2, 3))
     >>> keys, values = extend_cache(first, torch.ones(1, 1, 1, 3),
@@ -42,6 +44,8 @@ def cached_attention(
     k, v   (B, H, L, K)  their keys and values
     cache  the pair (keys, values) of all tokens before, or None
     ->     answers (B, H, L, K), and the cache with the new tokens in it
+
+    Source: Shazeer 2019, section 2.
 
     >>> q = k = torch.zeros(1, 1, 1, 2)
     >>> _, cache = cached_attention(q, k, torch.zeros(1, 1, 1, 2))
@@ -74,6 +78,8 @@ def kv_cache_bytes(
     batch             sequences at a time
     bytes_per_number  2 for bfloat16, 4 for float32
     ->                bytes
+
+    Source: Pope et al. 2023.
 
     >>> kv_cache_bytes(32, 8, 128, 1)  # Llama 3 8B, one token
     131072

@@ -6,8 +6,6 @@ from torch.nn.functional import linear
 from solutions.masked import masked_attention
 from solutions.masks import padding_mask
 
-Projections = tuple[Tensor, Tensor, Tensor, Tensor]
-
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """Cut the vector of each token into one piece for each head.
@@ -16,13 +14,16 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
     heads  how many pieces: head 0 takes the first K entries, and so on
     ->     (B, H, L, K)  the tokens of each head next to each other
 
+    Source: Vaswani et al. 2017, section 3.2.2.
+
     >>> import torch
     >>> split_heads(torch.arange(8).reshape(1, 2, 4), heads=2)[0, 1]
     tensor([[2, 3],
             [6, 7]])
     """
     ### BEGIN SOLUTION
-    pieces = x.reshape(*x.shape[:-1], heads, -1)  # (B, L, H, K)
+    batch, length, _ = x.shape
+    pieces = x.reshape(batch, length, heads, -1)  # (B, L, H, K)
     return pieces.transpose(1, 2)
     ### END SOLUTION
 
@@ -32,6 +33,8 @@ def merge_heads(x: Tensor) -> Tensor:
 
     x    (B, H, L, K)  what each head has to say of each token
     ->   (B, L, D)     D is H times K; undoes split_heads
+
+    Source: Vaswani et al. 2017, section 3.2.2.
 
     >>> import torch
     >>> x = torch.arange(8).reshape(1, 2, 2, 2)
@@ -47,7 +50,7 @@ def merge_heads(x: Tensor) -> Tensor:
 def multi_head_attention(
     x: Tensor,
     memory: Tensor,
-    weights: Projections,
+    weights: tuple[Tensor, ...],
     heads: int,
     mask: Tensor | None = None,
 ) -> Tensor:
@@ -85,7 +88,7 @@ class MultiHeadAttention(nn.Module):
     d_model  width of the vectors, a multiple of heads
     heads    how many; each is d_model / heads wide
 
-    Weights: w_q, w_k, w_v, w_o, each nn.Linear(d_model, d_model, bias=False).
+    Weights: w_q, w_k, w_v, w_o, linear layers of d_model in and out, no bias.
 
     Source: Vaswani et al. 2017, section 3.2.2.
 
@@ -134,7 +137,7 @@ def cross_attention(
     x: Tensor,
     memory: Tensor,
     lengths: Tensor,
-    weights: Projections,
+    weights: tuple[Tensor, ...],
     heads: int,
 ) -> Tensor:
     """Let a decoder read what an encoder wrote, but not its padding.
@@ -169,6 +172,8 @@ def head_contributions(answers: Tensor, w_o: Tensor) -> Tensor:
                            first D is that of the output
     ->       (B, H, L, D)  what each head adds to each token; the sum over
                            heads is the output
+
+    Source: Elhage et al. 2021.
 
     >>> import torch
     >>> answers = torch.tensor([1.0, 10.0]).reshape(1, 2, 1, 1)

@@ -17,6 +17,8 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     ->      (..., L, M)  exactly 0 at hidden keys; the rest sums to 1, or
                          is 0 where a query sees nothing
 
+    Source: Vaswani et al. 2017, section 3.2.3; the zeros, PyTorch 2.5.
+
     >>> masked_softmax(torch.zeros(2, 3),
     ...                torch.tensor([[True, True, False], [False] * 3]))
     tensor([[0.5000, 0.5000, 0.0000],
@@ -65,6 +67,8 @@ def find_leak(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     x      (L, D)  tokens to try it on
     ->     (L, L)  bool, True at [i, j] where j comes after i and changing
                    token j changes output i
+
+    Source: this course.
 
     >>> find_leak(lambda x: x.flip(0), torch.rand(3, 2))
     tensor([[False, False,  True],

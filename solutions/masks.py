@@ -14,7 +14,7 @@ def causal_mask(
     """Let each query see the keys up to its own position.
 
     n_q     number of queries: the last n_q positions of the sequence
-    n_k     number of keys; n_k >= n_q where queries continue a sequence
+    n_k     number of keys, at least n_q
     device  where the mask is made
     ->      (L, M) bool, True where query i may attend to key j:
             j <= i + n_k - n_q
@@ -39,6 +39,8 @@ def padding_mask(lengths: Tensor, n_k: int) -> Tensor:
     ->       (B, 1, 1, M)  bool, True at real keys; the axes of size 1 are
                            for heads and queries, which all see the same
 
+    Source: Devlin et al. 2019, in whose code padded keys are masked.
+
     >>> padding_mask(torch.tensor([1, 3]), 3)[:, 0, 0]
     tensor([[ True, False, False],
             [ True,  True,  True]])
@@ -56,6 +58,8 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
            None stands for a mask that hides nothing
     ->     bool, of the common shape; None if no mask hides anything
 
+    Source: nn.MultiheadAttention merges its masks so, where True hides.
+
     >>> combine_masks(torch.tensor([True, True, False]), None,
     ...               torch.tensor([[True], [False]]))
     tensor([[ True,  True, False],
@@ -70,17 +74,19 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
     ### END SOLUTION
 
 
-def additive_mask(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Translate a mask into numbers that are added to the scores.
+def additive_mask(mask: Tensor, scores: Tensor) -> Tensor:
+    """Translate a mask into numbers that can be added to scores.
 
-    mask   bool, True where attending is allowed
-    dtype  of the scores
-    ->     shape and device of mask: 0 where allowed, -inf where not
+    mask    bool, True where attending is allowed; its shape broadcasts to
+            that of the scores
+    scores  whose dtype the numbers get
+    ->      shape of mask: 0 where allowed, -inf where not
 
-    >>> additive_mask(torch.tensor([True, False]))
+    Source: Devlin et al. 2019 add to the scores, though not -inf.
+
+    >>> additive_mask(torch.tensor([True, False]), torch.zeros(3, 2))
     tensor([0., -inf])
     """
     ### BEGIN SOLUTION
-    nothing = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
-    return nothing.masked_fill(~mask, -math.inf)
+    return scores.new_zeros(mask.shape).masked_fill(~mask, -math.inf)
     ### END SOLUTION

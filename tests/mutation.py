@@ -9,6 +9,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import copy
 import inspect
 import runpy
@@ -105,7 +106,8 @@ def mutants(function: Callable[..., Any]) -> list[Mutant]:
     assert isinstance(definition, Definition)
     found = {}
     for line, changed, new in _definitions(definition):
-        found.setdefault(ast.unparse(new), Mutant(line, changed, compiled(new, vars(module))))
+        with contextlib.suppress(SyntaxError):  # a starred argument, say, that is left alone
+            found.setdefault(ast.unparse(new), Mutant(line, changed, compiled(new, vars(module))))
     found.pop(ast.unparse(definition), None)
     return list(found.values())
 

@@ -22,7 +22,8 @@ import autograder.exercises
 from autograder.catalogue import exercises
 from autograder.compare import alike
 from autograder.editions.source import BEGIN, END, answer, answer_lines, signature
-from autograder.judge import PUBLIC_SEED, judge, trials
+from autograder.forbidden import use_in
+from autograder.judge import PUBLIC_SEED, judge, trials, watching
 from autograder.judge import drawn as kept_draws
 from autograder.perform import perform
 from autograder.spec import Exercise, hint_of
@@ -87,6 +88,13 @@ def test_a_right_answer_gets_full_marks_on_every_seed(exercise, answer):
         assert [f for f in report.findings if not f.passed] == []
         assert (report.verdict, report.score) == (Verdict.PASS, exercise.points)
         assert report.diagnosis == ""
+
+
+@every_right_answer
+def test_a_right_answer_uses_nothing_forbidden(exercise, answer):
+    ask = watching(exercise, partial(perform, answer))
+    assert judge(exercise, ask).verdict == Verdict.PASS
+    assert use_in(answer, exercise.forbidden) is None
 
 
 @every_exercise
@@ -267,8 +275,10 @@ def test_a_chapter_takes_20_to_90_minutes(chapter):
 def test_every_exercise_file_is_in_the_order_of_its_chapter(folder):
     chapter = importlib.import_module(f"autograder.exercises.{folder.name}")
     assert {path.stem for path in folder.glob("[a-z]*.py")} == set(chapter.ORDER)
-    found = [e.id for e in exercises().values() if e.chapter == chapter.CHAPTER]
-    assert found == [*chapter.ORDER]
+    found = {e.id: e for e in exercises().values() if e.chapter == chapter.CHAPTER}
+    assert len(found) == len(chapter.ORDER)
+    for name, (id_, exercise) in zip(chapter.ORDER, found.items(), strict=True):
+        assert name == id_ or (exercise.is_class and name == name.lower())
 
 
 # The worked example

@@ -18,6 +18,7 @@ from autograder.standins import (
     Helping,
     answer_for,
     earlier,
+    pullback_for,
     used_exercises,
 )
 from autograder.wire import Foreign, Reply
@@ -103,6 +104,16 @@ def test_gradients_come_for_each_tensor_in_order():
         called("attention_weights", q=q, k=k, cotangent=(cotangent,)),
     ):
         assert all(map(torch.equal, reply.values, expected))
+
+
+def test_gradients_come_for_tensors_inside_tuples_and_beside_masks():
+    x = torch.randn(1, 3, 4)
+    weights = tuple(torch.randn(4, 4) for _ in range(4))
+    mask = torch.ones(3, 3).tril().bool()
+    reply = pullback_for("multi_head_attention", (x, x, weights, 2, mask), {}, torch.ones(1, 3, 4))
+    assert reply.fault is None
+    shapes = [None if one is None else tuple(one.shape) for one in reply.values]
+    assert shapes == [(1, 3, 4), (1, 3, 4), *[(4, 4)] * 4, None]
 
 
 def test_nothing_that_is_given_is_changed():
