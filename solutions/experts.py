@@ -40,10 +40,11 @@ class MixtureOfExperts(nn.Module):
         ### BEGIN SOLUTION
         self.k, self.factor = k, factor
         self.router = nn.Linear(d_model, experts, bias=False)
-        inner, outer = d_model**-0.5, d_ff**-0.5
-        self.w_gate = nn.Parameter(inner * torch.randn(experts, d_ff, d_model))
-        self.w_up = nn.Parameter(inner * torch.randn(experts, d_ff, d_model))
-        self.w_down = nn.Parameter(outer * torch.randn(experts, d_model, d_ff))
+        self.w_gate = nn.Parameter(torch.empty(experts, d_ff, d_model))
+        self.w_up = nn.Parameter(torch.empty(experts, d_ff, d_model))
+        self.w_down = nn.Parameter(torch.empty(experts, d_model, d_ff))
+        for matrices in (self.w_gate, self.w_up, self.w_down):
+            nn.init.normal_(matrices, std=d_model**-0.5)
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
