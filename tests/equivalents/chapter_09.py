@@ -33,6 +33,7 @@ HEADS = (
     "for matrices in self.w_down",
 )
 BODIES = (
+    "-nn.init.normal_(matrices, std=d_model ** (-0.5))",
     "pass",
     "nn.init",
     "matrices",
@@ -105,7 +106,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self.w_gate = nn.Parameter(-torch.empty(experts, d_ff, d_model))": INITIAL,
         "self.w_up = nn.Parameter(-torch.empty(experts, d_ff, d_model))": INITIAL,
         "self.w_down = nn.Parameter(-torch.empty(experts, d_model, d_ff))": INITIAL,
-        "for matrices in (self.w_gate, self.w_up, self.w_down):\n    -nn.init.normal_(matrices, std=d_model ** (-0.5))": INITIAL,
         "if self.factor is None:\n    places = experts.flatten().bincount().max()" + ELSE: INDEX,
         "room = -tokens.new_zeros(count, places + 1, x.shape[-1])": ZERO,
         "room = x.new_zeros(count, places + 1, x.shape[-1])": LIKE,

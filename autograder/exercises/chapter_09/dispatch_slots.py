@@ -272,7 +272,7 @@ def by_comparing(experts: Tensor, count: int, capacity: int) -> Tensor:
     earlier = torch.ones(len(queue), len(queue), device=queue.device).tril(-1).bool()
     place = ((queue.unsqueeze(1) == queue.unsqueeze(0)) & earlier).sum(1)
     place = place.masked_fill(place >= capacity, -1)
-    return torch.stack(place.split(len(experts)), dim=1)
+    return torch.stack(place.chunk(experts.shape[1]), dim=1)
 
 
 EXERCISE = Exercise(

@@ -372,7 +372,8 @@ class EachSequence(_InSteps):
     def slots(self, experts: Tensor, x: Tensor) -> Tensor:
         count, length = len(self.w_up), x.shape[1]
         places = self.places(length)
-        return torch.cat([dispatch_slots(part, count, places) for part in experts.split(length)])
+        parts = experts.view(-1, length, self.k)
+        return torch.cat([dispatch_slots(part, count, places) for part in parts])
 
 
 class PlacesOfOneSequence(_InSteps):
@@ -453,7 +454,7 @@ class LoopOverExperts(nn.Module):
         weights = F.softmax(best.values, dim=-1)
         out = torch.zeros_like(tokens)
         for i in range(self.n):
-            nth, row = (i == best.indices.T).nonzero(as_tuple=True)
+            nth, row = best.indices.T.eq(i).nonzero(as_tuple=True)
             if self.capacity_factor is not None:
                 places = expert_capacity(len(tokens), self.n, self.top, self.capacity_factor)
                 nth, row = nth[:places], row[:places]
@@ -546,7 +547,7 @@ class Sorted(nn.Module):
             limit = expert_capacity(len(tokens), count, self.k, self.factor)
         queue, gate = experts.T.flatten(), weights.T.flatten()
         order = queue.argsort(stable=True)
-        parts = order.split(queue.bincount(minlength=count).tolist())
+        parts = torch.split(order, queue.bincount(minlength=count).tolist())
         out = torch.zeros_like(tokens)
         for i, part in enumerate(parts):
             served = part[:limit]
