@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from autograder.catalogue import exercises
 from autograder.forbidden import innermost, names_used
 from autograder.spec import Exercise
 from autograder.standins import earlier
 
 
-@contextmanager
-def course_versions(answer: Callable[..., Any], spec: Exercise) -> Iterator[list[str]]:
-    """Replace, for a while, the earlier exercises that an answer calls by the course's own.
+def leaned_on(answer: Callable[..., Any], spec: Exercise) -> dict[str, Callable[..., Any]]:
+    """Give the earlier exercises that an answer calls, by name, in the course's order.
 
-    Yields the names that were replaced; only functions of the answer's own module are.
+    Only functions of the answer's own module count, and those that they call.
     """
-    start = innermost(answer)
-    at_hand = getattr(start, "__globals__", None) or _globals_of_methods(start)
-    others = {one.id: one for one in earlier(spec.id)}
-    used = names_used(answer) & others.keys() & at_hand.keys()
-    mine = {name: at_hand[name] for name in sorted(used) if _is_own(at_hand[name], start)}
-    at_hand.update({name: others[name].solution for name in mine})
+    start, at_hand = innermost(answer), _at_hand(answer)
+    used = names_used(answer) & at_hand.keys()
+    names = [one.id for one in earlier(spec.id) if one.id in used]
+    return {name: at_hand[name] for name in names if _is_own(at_hand[name], start)}
+
+
+@contextmanager
+def course_versions(answer: Callable[..., Any], names: Collection[str]) -> Iterator[None]:
+    """Replace, for a while, some of the exercises that an answer calls by the course's own."""
+    at_hand = _at_hand(answer)
+    mine = {name: at_hand[name] for name in names}
+    at_hand.update({name: exercises()[name].solution for name in names})
     try:
-        yield list(mine)
+        yield
     finally:
         at_hand.update(mine)
+
+
+def _at_hand(answer: Callable[..., Any]) -> dict[str, Any]:
+    start = innermost(answer)
+    found: dict[str, Any] = getattr(start, "__globals__", None) or _globals_of_methods(start)
+    return found
 
 
 def _is_own(thing: Any, start: Any) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from autograder.celltext import UNREADABLE, without_magics
+from autograder.celltext import UNREADABLE, parsed
 from autograder.dotted import DEFINITIONS, bound, code_in_text, dotted, first_use, imported, members
 
 # Bounds of what is read. Longer code is left unread: nobody writes it by hand.
@@ -157,7 +157,7 @@ def _statements(cell: str) -> list[ast.stmt]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\\d" in a student's string is not our business
-            return ast.parse(without_magics(cell)).body
+            return parsed(cell)[0].body
     except UNREADABLE:
         return []
 

@@ -57,7 +57,7 @@ def _facts(source: str) -> Facts:
     sets_up = any(_is_magic_for_all(line[0]) for line in MAGIC_LINE.finditer(source))
     try:
         with _quiet():
-            tree, python = _parsed(source)
+            tree, python = parsed(source)
             used = _used(tree, python)
     except UNREADABLE:
         return Facts(sets_up=sets_up or source.lstrip().startswith("%%"))
@@ -111,7 +111,7 @@ def syntax_error(source: str) -> str | None:
         return None
     try:
         with _quiet():
-            _parsed(source)
+            parsed(source)
     except SyntaxError as error:
         lines = source.splitlines()
         at = error.lineno or 1
@@ -150,7 +150,7 @@ def _is_magic_for_all(line: str) -> bool:
     return HARMLESS_MAGICS.match(line) is None
 
 
-def _parsed(source: str) -> tuple[ast.Module, str]:
+def parsed(source: str) -> tuple[ast.Module, str]:
     """Parse a cell; return the tree and the text that Python could read.
 
     A line that starts with % may be the rest of a formula, so the text is tried as it is first.

@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from autograder.borrowed import course_versions
+from autograder.borrowed import course_versions, leaned_on
 from autograder.catalogue import UnknownExercise, exercises
 from autograder.catalogue import exercise as find
 from autograder.forbidden import innermost, reason, use_in
 from autograder.judge import PUBLIC_SEED, judge, watching
 from autograder.perform import perform
+from autograder.recorded import stands_in
 from autograder.score import Score
 from autograder.spec import Exercise
 from autograder.verdict import Report, Verdict
@@ -46,7 +47,7 @@ def check(
     try:
         spec = find(name)
     except UnknownExercise as unknown:
-        text = _nameless(name) or str(unknown)
+        text = _nameless(answer, name) or str(unknown)
         return Score(Report(name, Verdict.NOT_ANSWERED, 0.0, 0.0, text))
     refusal = _refusal(answer, spec)
     if refusal:
@@ -59,15 +60,29 @@ def _judged(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) 
     report = _as_it_is(answer, spec, seed, device)
     if report.verdict == Verdict.PASS:
         return report
-    with course_versions(answer, spec) as replaced:
-        if not replaced:
-            return report
+    weak = _weak(answer, spec, seed, device)
+    if not weak:
+        return report
+    if not all(stands_in(find(name).solution) for name in weak):
+        note = f"It calls your `{weak[0]}`, which does not pass its own check: mend that first."
+        return replace(report, diagnosis=note)
+    with course_versions(answer, weak):
         other = _as_it_is(answer, spec, seed, device)
     if other.score <= report.score:
         return report
-    names = " and ".join(f"`{name}`" for name in replaced)
+    names = " and ".join(f"`{name}`" for name in weak)
     note = f"Judged with the course's own {names}; with yours it gets {report.score:g} points."
     return replace(other, diagnosis=f"{note} {other.diagnosis}".strip())
+
+
+def _weak(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) -> list[str]:
+    """Name the exercises that an answer leans on and that fail, not only through one another."""
+    weak: list[str] = []
+    for name, own in leaned_on(answer, spec).items():
+        with course_versions(answer, weak):
+            if _as_it_is(own, find(name), seed, device).verdict != Verdict.PASS:
+                weak.append(name)
+    return weak
 
 
 def _as_it_is(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) -> Report:
@@ -78,11 +93,17 @@ def _as_it_is(answer: Callable[..., Any], spec: Exercise, seed: str, device: str
     return judge(spec, watching(spec, partial(perform, answer)), seed=seed, device=device)
 
 
-def _nameless(name: str) -> str:
+def _nameless(answer: Any, name: str) -> str:
+    """Say what to do where an answer's name leads nowhere."""
+    made_of = type(answer).__name__
+    if made_of in exercises():
+        return f"Check the class itself, check({made_of}), not an object that is made of it."
     if name.isidentifier():
         return ""
-    return "This answer has no name. Write it with `def`, or say which exercise it is for: " + (
-        "check(answer, 'softmax')."
+    some = next(iter(exercises()))
+    return (
+        f"This is a {made_of} without a name. Give `check` the function or class itself, not what "
+        f"it returns: check({some}). If yours is called otherwise: check(answer, '{some}')."
     )
 
 

@@ -22,6 +22,7 @@ TOLERANCE = {
     torch.bfloat16: 3e-2,
 }
 NUMBER_TOLERANCE = 1e-5
+EXACT = 1e15  # below it a float still tells whole numbers apart
 SMALLEST_GAP = 1e-12  # where all expected values are 0
 
 
@@ -30,9 +31,11 @@ def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None)
     if reply.fault:
         fault = reply.fault
         return None if _meta_only(reply, expected) else f"{fault.message}{fault.place}"
+    if trial.request.cotangent is not None and not _has_gradients(reply, expected):
+        return _came_back(reply.values[0], "one tensor was asked")
     for i, (got, want) in enumerate(zip(reply.values, expected.values, strict=False)):
         problem = difference(got, want, tolerance, trial.sizes, trial.returns)
-        if problem:
+        if problem and not (trial.request.cotangent is not None and _both_none(got, want)):
             return f"{_label(trial, expected, i)}{_cut_off(trial, reply, got) or problem}"
     if len(reply.values) != len(expected.values):
         return f"{len(reply.values)} results where {len(expected.values)} were expected"
@@ -117,8 +120,24 @@ def _meta_only(reply: Reply, expected: Reply) -> bool:
 def _label(trial: Trial, expected: Reply, i: int) -> str:
     if trial.request.cotangent is not None:
         names = [name for name, _ in inputs_of(trial.request.calls[0])]
+        names += trial.request.state or ()
         return f"gradient for {names[i]}: " if i < len(names) else ""
     return f"call {i + 1}: " if len(expected.values) > 1 else ""
+
+
+def _both_none(got: Data, want: Data) -> bool:
+    """Whether neither has a gradient: zeros say the same as nothing at all."""
+    return all(g is None or _is_zero(g) for g in (got, want))
+
+
+def _is_zero(gradient: Data) -> bool:
+    known = isinstance(gradient, Tensor) and not gradient.is_meta
+    return known and not gradient.count_nonzero()
+
+
+def _has_gradients(reply: Reply, expected: Reply) -> bool:
+    """Whether there are gradients, or a tensor that has none, and not what was returned instead."""
+    return len(reply.values) == len(expected.values) or isinstance(reply.values[0], Tensor)
 
 
 def _cut_off(trial: Trial, reply: Reply, got: Data) -> str:
@@ -230,7 +249,14 @@ def _number_difference(got: Data, want: float, tolerance: float | None) -> str |
     if math.isnan(value) and math.isnan(want):
         return None
     allowed = 0.0 if isinstance(want, int) else abs(want) * (tolerance or NUMBER_TOLERANCE) + 1e-9
-    return None if math.isfinite(value) and abs(got - want) <= allowed else f"yours is {value:.6g}"
+    near = math.isfinite(value) and abs(got - want) <= allowed
+    return None if near else f"yours is {_shown(got, want)}"
+
+
+def _shown(got: float, want: float) -> str:
+    """Write a number; where a whole number is asked for, with all of its digits."""
+    whole = isinstance(want, int) and abs(got) < EXACT and got == int(got)
+    return f"{int(got):,}" if whole else f"{float(got):.6g}"
 
 
 def _came_back(got: Data, asked: str) -> str:
@@ -241,11 +267,18 @@ def _came_back(got: Data, asked: str) -> str:
 
 def _lettered(tensor: Tensor, sizes: Mapping[str, int], returns: str = "") -> str:
     """Write "(B, L, M) = (2, 3, 5)", naming each axis by the letter that has its size."""
-    by_size = {size: letter for letter, size in sizes.items()}
-    letters = returns.split() if returns else [by_size.get(n, str(n)) for n in tensor.shape]
     numbers = tuple(tensor.shape)
-    known = any(letter in sizes for letter in letters)
+    letters = returns.split() if returns else _letters_of(numbers, sizes)
+    known = len(letters) == len(numbers) and any(letter in sizes for letter in letters)
     return f"({', '.join(letters)}) = {numbers}" if known else f"{numbers}"
+
+
+def _letters_of(shape: tuple[int, ...], sizes: Mapping[str, int]) -> list[str]:
+    """Name each axis by the letter that has its size, or none if that would be a guess."""
+    by_size = {size: letter for letter, size in sizes.items()}
+    letters = [by_size[n] for n in shape if n in by_size and n > 1]
+    sure = len(by_size) == len(sizes) and len({*letters}) == len(letters) == len(shape)
+    return letters if sure else []
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from autograder.diagnose import Observation, suspect
 from autograder.faults import Fault, FaultKind
 from autograder.forbidden import reason
 from autograder.inputs import generator
+from autograder.recorded import NotRecorded
 from autograder.replies import reply_of
 from autograder.spec import Case, Exercise, Trial
 from autograder.verdict import Finding, Report, Verdict
@@ -30,6 +32,7 @@ VERDICT_OF = {
     FaultKind.OUTPUT: Verdict.OUTPUT,
     FaultKind.EXITED: Verdict.EXITED,
 }
+ARGUMENT = re.compile(r"\bargument (\d+)\b")
 NOT_TRIED = "not tried: an earlier call {}"
 
 
@@ -54,6 +57,8 @@ def judge(exercise: Exercise, ask: Ask, *, seed: str = PUBLIC_SEED, device: str 
     try:
         with _one_thread(), _own_defaults():
             return _report(exercise, _tried(exercise, ask, seed, device))
+    except NotRecorded as error:  # a copy without answers knows the public seed alone
+        return Report(exercise.id, Verdict.GRADER_ERROR, 0.0, exercise.points, f"{error}.")
     except Exception as error:  # a fault of ours must be reported as ours
         text = f"The grader itself failed ({type(error).__name__}: {error}). Tell your instructor."
         return Report(exercise.id, Verdict.GRADER_ERROR, 0.0, exercise.points, text)
@@ -116,7 +121,7 @@ def _tried(exercise: Exercise, ask: Ask, seed: str, device: str) -> _Seen:
         if seen.used or seen.unwritten:
             return seen
         seen.observations += observed
-        seen.findings.append(_finding(case, observed))
+        seen.findings.append(_finding(exercise, case, observed))
         seen.stopped = _ends_everything(observed[-1].reply)
     return seen
 
@@ -171,10 +176,21 @@ def _used(exercise: Exercise, reply: Reply) -> str:
     return next((name for name in reply.used if name in exercise.forbidden), "")
 
 
-def _finding(case: Case, observed: list[Observation]) -> Finding:
+def _finding(exercise: Exercise, case: Case, observed: list[Observation]) -> Finding:
     last = observed[-1]
     shown = last if last.problem else observed[0]
-    return Finding(case.behaviour, not last.problem, shown.trial.inputs, last.problem or "")
+    message = _with_names(last.problem or "", exercise.takes)
+    return Finding(case.behaviour, not last.problem, shown.trial.inputs, message)
+
+
+def _with_names(message: str, names: tuple[str, ...]) -> str:
+    """Call arguments by their names: `cache` instead of "argument 4"."""
+
+    def name(found: re.Match[str]) -> str:
+        at = int(found[1]) - 1
+        return f"`{names[at]}`" if at < len(names) else found[0]
+
+    return ARGUMENT.sub(name, message)
 
 
 def _report(exercise: Exercise, seen: _Seen) -> Report:

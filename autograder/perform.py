@@ -70,7 +70,7 @@ def _values(
 ) -> tuple[Data, ...]:
     subject = target if request.build is None else _built(target, request)
     if request.cotangent is not None:
-        return _gradients(subject, calls[0], request.cotangent.clone())
+        return _gradients(subject, calls[0], request.cotangent.clone(), _weights(subject, request))
     return tuple(plain(_invoke(subject, call)) for call in calls)
 
 
@@ -111,8 +111,20 @@ def _given(call: Call) -> list[Any]:
     return [one.function() if isinstance(one, GIVEN) else one for one in call.args]
 
 
-def _gradients(subject: Any, call: Call, cotangent: Tensor) -> tuple[Data, ...]:
-    leaves = [tensor.requires_grad_() for _, tensor in inputs_of(call)]
+def _weights(subject: Any, request: Request) -> list[Tensor]:
+    """List the weights that were copied in; in the place of a buffer, one without a gradient."""
+    own = dict(subject.named_parameters()) if isinstance(subject, nn.Module) else {}
+    return [own.get(name, value.clone().requires_grad_()) for name, value in _state(request)]
+
+
+def _state(request: Request) -> list[tuple[str, Tensor]]:
+    return [*request.state.items()] if request.state else []
+
+
+def _gradients(
+    subject: Any, call: Call, cotangent: Tensor, weights: list[Tensor]
+) -> tuple[Data, ...]:
+    leaves = [*(tensor.requires_grad_() for _, tensor in inputs_of(call)), *weights]
     value = _invoke(subject, call)
     if isinstance(value, (tuple, list)) and value:
         value = value[0]
@@ -256,6 +268,8 @@ def _fault(error: BaseException, target: Callable[..., Any], seconds: float) -> 
     if kind in fixed:
         return Fault(kind, fixed[kind])
     called = _stub_called(error, target) if _is_stub(error, str(error)) else ""
+    if called == "_forward_unimplemented":
+        return Fault(FaultKind.EXCEPTION, "the class has no method `forward`")
     message = f"it calls `{called}`, which is not written yet" if called else _described(error)
     return Fault(kind, message, _place(error, target))
 

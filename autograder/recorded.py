@@ -71,16 +71,27 @@ class Recorded:
         return replace(found, values=map_tensors(move, found.values))
 
 
+def stands_in(solution: Implementation) -> bool:
+    """Whether a solution can be called, so that it can take the place of a wrong answer."""
+    return not isinstance(solution, Recorded) or solution._ready_made is not None
+
+
 @dataclass(frozen=True, eq=False)
 class RecordedExercise(Exercise):
     """An exercise whose solution is recorded and so is no class, though a class may be asked."""
 
     asks_for_class: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def is_class(self) -> bool:
         """Whether a class is asked for."""
         return self.asks_for_class
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of the arguments."""
+        return self.names
 
 
 def digest(request: Request) -> str:
@@ -134,6 +145,7 @@ def _exercise(folder: Path, ready_made: Implementation | None) -> Exercise:
         mistakes=tuple(Recorded(**who, replies=replies) for who, replies in mistakes),
         alternatives=(),
         asks_for_class=data["asks_for_class"],
+        names=tuple(data["takes"]),
     )
 
 

@@ -194,7 +194,8 @@ class Sitting:
         """Let one wrong answer cost only itself: use the course's version where one is called."""
         own = self.reports[exercise.id]
         used = used_exercises(self._code(exercise), exercise.id, self.intake.answers)
-        weak = [name for name in used if self.reports[name].verdict != Verdict.PASS]
+        here = [name for name in used if name in self.reports]  # not those of other chapters
+        weak = [name for name in here if self.reports[name].verdict != Verdict.PASS]
         if own.verdict == Verdict.PASS or not weak or self._is_stub(exercise):
             return
         names = " and ".join(f"`{name}`" for name in weak)

@@ -38,7 +38,8 @@ def cut_from_autograd(right: Implementation) -> Implementation:
 
 def changed_in_place(right: Implementation, argument: int = 1) -> Implementation:
     """The answer is right, but an argument has other numbers after the call than before: the caller
-    may still need it. Which line ends in an underscore, or assigns to a part of it?
+    may still need it. Which line writes into it: a method that ends in an underscore, `+=` or `/=`,
+    an assignment to a part of it?
     """
 
     def answer(*args: Data, **kwargs: Data) -> Any:

@@ -6,6 +6,7 @@ computed for it can be kept under it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -89,6 +90,18 @@ class Exercise:
     def is_class(self) -> bool:
         """Whether a class is asked for."""
         return inspect.isclass(self.solution)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of the arguments, to say which of them a message is about."""
+        return tuple(inspect.signature(_called(self.solution)).parameters)
+
+
+def _called(thing: Implementation) -> Implementation:
+    """What is called with the inputs: the function, or the method of an object of the class."""
+    if not inspect.isclass(thing):
+        return thing
+    return functools.partial(getattr(thing, "forward", None) or thing.__call__, None)
 
 
 def hint_of(mistake: Implementation) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from autograder.bundle.modules import imports, needed
 from autograder.bundle.readme import readme
 from autograder.bundle.record import recorded_files
 from autograder.catalogue import exercises, of_chapter
-from autograder.celltext import without_magics
+from autograder.celltext import parsed
 from autograder.course import Course
 from autograder.spec import Exercise
 from autograder.usage import UsageError
@@ -64,8 +63,7 @@ def _notebook(course: Course, chapter: str) -> bytes:
 def _modules(root: Path, chapter: str, notebook: bytes) -> list[Path]:
     """Find the files of all modules that the notebook and the check need."""
     known = exercises().values()
-    earlier = {one.solution.__module__ for one in known if one.chapter < chapter}
-    found = needed(root, {*CHECK, *earlier, *_imported(notebook)})
+    found = needed(root, {*CHECK, *_imported(notebook)})
     answers = {one.solution.__module__ for one in known if one.chapter >= chapter}
     specs = {name for name in found if name.startswith("autograder.exercises.")}
     kept_back = sorted((answers & found.keys()) | specs)
@@ -77,8 +75,8 @@ def _modules(root: Path, chapter: str, notebook: bytes) -> list[Path]:
 def _imported(notebook: bytes) -> set[str]:
     """Name what the code cells of a notebook import."""
     cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
-    texts = [without_magics("".join(cell["source"])) for cell in cells]
-    return {name for text in texts for name in imports(ast.parse(text))}
+    texts = ["".join(cell["source"]) for cell in cells]
+    return {name for text in texts for name in imports(parsed(text)[0])}
 
 
 def _exercises(chapter: str, asked: list[Exercise]) -> dict[str, bytes]:

@@ -37,6 +37,7 @@ def _exercise_data(exercise: Exercise) -> Data:
         "solution": _who(exercise.solution, words=""),
         "mistakes": [_who(one, words=one.__doc__ or "") for one in exercise.mistakes],
         "asks_for_class": exercise.is_class,
+        "takes": exercise.takes,
         "cases": [_case_words(exercise, case) for case in exercise.cases],
     }
 

@@ -47,4 +47,11 @@ def _failed(finding: Finding, before: str) -> list[str]:
 
 def _wrapped(text: str, spaces: int) -> list[str]:
     indent = " " * spaces
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,  # a line of code is quoted as it is
+        break_on_hyphens=False,
+    )

@@ -102,7 +102,7 @@ def test_the_default_tolerance_of_float32_takes_answers_in_another_order():
     [
         (torch.ones(3, 2, 5), "shape (L, B, M) = (3, 2, 5) where (B, L, M) = (2, 3, 5)"),
         (torch.ones(2, 3), "shape (B, L) = (2, 3) where (B, L, M) = (2, 3, 5)"),
-        (torch.ones(2, 3, 7), "shape (B, L, 7) = (2, 3, 7) where (B, L, M) = (2, 3, 5)"),
+        (torch.ones(2, 3, 7), "shape (2, 3, 7) where (B, L, M) = (2, 3, 5)"),
         (torch.ones(9), "shape (9,) where (B, L, M) = (2, 3, 5)"),
         (torch.ones(()), "shape () where (B, L, M) = (2, 3, 5)"),
         (torch.ones(2, 3, 5).half(), "dtype float16 where float32 was expected"),

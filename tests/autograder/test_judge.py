@@ -279,7 +279,7 @@ def test_an_answer_gets_copies():
 
     report = judged(greedy)
     assert [f.passed for f in report.findings] == [True, False]
-    assert report.findings[1].message == "argument 1 had other numbers after the call than before"
+    assert report.findings[1].message == "`x` had other numbers after the call than before"
 
 
 def test_an_infinity_replaced_in_place_is_a_change():
@@ -467,7 +467,7 @@ def test_a_function_where_several_arguments_take_gradients_names_the_one_that_ge
     mistakes = {m.__name__: m for m in find("attention_weights").mistakes}
     report = judged(mistakes["key_detached"], find("attention_weights"))
     messages = [f.message for f in report.findings]
-    assert "gradient for argument 2: no gradient arrives" in messages
+    assert "gradient for `k`: no gradient arrives" in messages
 
 
 def test_mistakes_do_not_run_when_all_is_well():

@@ -107,6 +107,22 @@ def test_a_gradient_that_is_wrong_is_named_by_its_argument():
     assert message == "gradient for argument 2, item 2: no gradient arrives"
 
 
+def test_a_gradient_of_zeros_is_as_good_as_none():
+    request = gradient(torch.ones(2), torch.ones(2), (torch.ones(2), torch.ones(2)))
+    trial, right = Trial(request, ""), perform(lambda x, _: 2 * x, request)
+    assert right.values[1:] == (None, None)
+    zeros = perform(lambda x, pair: 2 * x + 0 * pair[0], request)
+    assert values(trial, zeros, right, None) is None
+    assert values(trial, right, zeros, None) is None
+
+
+def test_what_is_no_tensor_has_no_gradients():
+    request = gradient(torch.ones(2), torch.ones(2), torch.ones(2))
+    trial, right = Trial(request, ""), perform(lambda x, y: x * y, request)
+    message = values(trial, perform(lambda x, y: None, request), right, None)
+    assert message == "nothing (None) came back: is a `return` missing?"
+
+
 def test_results_of_several_tensors_are_compared_one_by_one():
     trial = Trial(call((torch.ones(2), torch.zeros(2))), "", returns="second, first")
     right = perform(swap, trial.request)
@@ -179,4 +195,18 @@ def test_the_slips_of_a_module():
     request = Request((Call((X,)),), Call((3,)), state, cotangent=X)
     assert cut.__doc__ == slips.cut_from_autograd.__doc__
     assert perform(Scaled, request).fault is None
-    assert perform(cut, request).fault.kind == FaultKind.NO_GRADIENT
+    assert perform(Scaled, request).values[0] is not None
+    assert perform(cut, request).values[0] is None
+
+
+def test_gradients_of_the_weights_that_were_given_come_after_those_of_the_inputs():
+    class Frozen(Scaled):
+        def forward(self, x):
+            return x @ self.gain.weight.detach().T
+
+    state = {"gain.weight": torch.eye(3)}
+    request = Request((Call((X,)),), Call((3,)), state, cotangent=X)
+    right, wrong = perform(Scaled, request), perform(Frozen, request)
+    assert_close(right.values[1], 2 * torch.ones(3, 3))
+    message = values(Trial(request, ""), wrong, right, None)
+    assert message == "gradient for gain.weight: no gradient arrives"

@@ -41,7 +41,7 @@ def words(thing: Any) -> dict[str, Any]:
 @every_exercise
 def test_an_exercise_is_read_as_it_was_written(exercise, tmp_path):
     again = read_back(exercise, tmp_path)
-    extra = {"asks_for_class": False}
+    extra = {"asks_for_class": False, "names": exercise.takes}
     assert words(again) == {**words(exercise), **extra}
     assert (again.id, again.is_class) == (exercise.id, exercise.is_class)
     assert again.solution.__module__ == exercise.solution.__module__
