@@ -318,7 +318,7 @@ def by_einsum(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
 def by_logsumexp(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
     scores = q @ k.mT * q.shape[-1] ** -0.5
     visible = scores if mask is None else scores.masked_fill(~mask, -math.inf)
-    weights = (visible - visible.logsumexp(-1, keepdim=True)).exp()
+    weights: Tensor = (visible - visible.logsumexp(-1, keepdim=True)).exp()
     return (weights if mask is None else weights.masked_fill(~mask, 0)) @ v
 
 

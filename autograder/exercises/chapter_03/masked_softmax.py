@@ -118,7 +118,13 @@ def devices(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("the visible keys share a weight of 1", one_batch, zeros_kept, weight=3),
     Case("hidden keys do not count, however high they score", hidden_ahead, zeros_kept, weight=2),
-    Case("visible keys may score far below hidden ones", far_below, zeros_kept, tolerance=FAR),
+    Case(
+        "visible keys may score far below hidden ones",
+        far_below,
+        zeros_kept,
+        weight=2,
+        tolerance=FAR,
+    ),
     Case("large scores stay finite", large, zeros_kept, tolerance=FAR),
     Case("a query that sees nothing has weights of 0", empty_rows, zeros_kept, weight=2),
     Case("the mask broadcasts to the scores", broadcast, zeros_kept),
