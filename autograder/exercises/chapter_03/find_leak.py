@@ -126,7 +126,7 @@ def _in_quarters(numbers: Tensor) -> Tensor:
 def weak(rng: Generator) -> Iterator[Trial]:
     """Draw leaks through which a feature that is raised by 1 raises another by 0.001 to 0.003.
 
-    No change of a token is lost in the features, whatever its direction: they are a rotation.
+    No change of a token is lost in the features, whatever its direction: they turn or mirror it.
     """
     for _ in range(2):
         of = {"L": integer(rng, 6, 9), "D": 2}
