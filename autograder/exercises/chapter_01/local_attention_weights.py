@@ -58,7 +58,7 @@ def loud_outside(rng: Generator) -> Iterator[Trial]:
 
 
 def quiet_inside(rng: Generator) -> Iterator[Trial]:
-    yield _shifted(_drawn(rng, 8, 8, radius=2), 1.0, -1e5)
+    yield _shifted(_drawn(rng, 8, 8, radius=2), 1.0, -9e4)
 
 
 def extremes(rng: Generator) -> Iterator[Trial]:

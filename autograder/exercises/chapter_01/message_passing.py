@@ -90,7 +90,7 @@ def loud_strangers(rng: Generator) -> Iterator[Trial]:
 def quiet_friends(rng: Generator) -> Iterator[Trial]:
     trial = _drawn(rng)
     scores, messages, edges = trial.request.calls[0].args
-    yield _trial(scores - 1e5, messages, edges, dict(trial.sizes), "B")
+    yield _trial(scores - 9e4, messages, edges, dict(trial.sizes), "B")
 
 
 def large(rng: Generator) -> Iterator[Trial]:
