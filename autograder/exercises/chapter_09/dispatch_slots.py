@@ -125,6 +125,13 @@ def counted_from_one(experts: Tensor, count: int, capacity: int) -> Tensor:
     return slots + (slots >= 0)
 
 
+def counted_with_itself(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """A running sum counts the token itself, too: your places begin with 1, and an expert keeps one
+    token too few.
+    """
+    return _limited(_unlimited(experts) + 1, capacity)
+
+
 def last_place_empty(experts: Tensor, count: int, capacity: int) -> Tensor:
     """The last place of an expert stays empty: your count includes the token itself, or the limit
     is one too low.
@@ -309,6 +316,7 @@ EXERCISE = Exercise(
     cases=CASES,
     mistakes=(
         counted_from_one,
+        counted_with_itself,
         last_place_empty,
         one_too_many,
         nobody_dropped,

@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_09 import CHAPTER
+from autograder.exercises.chapter_09._devices import where_shown
 from autograder.exercises.chapter_09._draws import scores
 from autograder.inputs import described, integer, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
@@ -101,7 +103,7 @@ CASES = (
     Case("the gradient of the weights reaches the scores", gradients, values),
     Case("the dtype of the scores is kept", dtypes, values, tolerance=6e-2),
     Case("the scores themselves are not changed", kept, inputs_kept),
-    Case("works on whatever device the scores are on", devices, values),
+    Case("works on whatever device the scores are on", devices, where_shown),
 )
 
 
@@ -261,6 +263,15 @@ def one_after_another(logits: Tensor, k: int) -> Route:
     return weights / sum(found), torch.cat(numbers, -1)
 
 
+def token_by_token(logits: Tensor, k: int) -> Route:
+    """Read the scores as numbers, to choose; use them as tensors, to weigh."""
+    rows, numbers = logits.reshape(-1, logits.shape[-1]), []
+    for row in rows.tolist():
+        numbers.append(sorted(range(len(row)), key=row.__getitem__, reverse=True)[:k])
+    experts = torch.tensor(numbers, device=logits.device).view(*logits.shape[:-1], k)
+    return F.softmax(logits.gather(-1, experts), dim=-1), experts
+
+
 EXERCISE = Exercise(
     solution=top_k_route,
     chapter=CHAPTER,
@@ -316,5 +327,5 @@ EXERCISE = Exercise(
         cut_from_autograd(top_k_route),
         changed_in_place(top_k_route),
     ),
-    alternatives=(scores_first, by_sorting, hiding_the_rest, one_after_another),
+    alternatives=(scores_first, by_sorting, hiding_the_rest, one_after_another, token_by_token),
 )
