@@ -69,8 +69,8 @@ def load_balancing_loss(logits: Tensor, experts: Tensor) -> Tensor:
 
     logits   (L, X)  what the router says of each expert, for L tokens
     experts  (L, k)  the experts that each token was given, int64
-    ->       ()      X times the sum of f P over the experts: f is an expert's
-                     share of all choices, P its mean probability
+    ->       ()      X times the sum of f P over the experts: f is the
+                     share of all choices, P the mean probability
 
     Source: Fedus et al. 2022, section 2.2.
 
@@ -137,7 +137,7 @@ def dispatch_slots(experts: Tensor, count: int, capacity: int) -> Tensor:
 
 
 def balanced_hash(counts: Tensor, experts: int) -> Tensor:
-    """Give each word of a vocabulary an expert, so that all get as much to do.
+    """Give each word an expert, so that all experts have as much to do.
 
     counts   (V)  how often each word occurs in the training data, int64
     experts  how many experts there are

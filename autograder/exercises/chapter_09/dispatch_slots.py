@@ -11,7 +11,6 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_09 import CHAPTER
-from autograder.exercises.chapter_09._devices import where_shown
 from autograder.exercises.chapter_09._draws import choices
 from autograder.inputs import described, integer
 from autograder.slips import changed_in_place, on_the_cpu
@@ -101,7 +100,7 @@ CASES = (
     Case("a single token, a single expert, equal sizes", small, values),
     Case("choices that do not lie in one piece of memory", not_contiguous, values),
     Case("the choices themselves are not changed", kept, inputs_kept),
-    Case("works on whatever device the choices are on", devices, where_shown),
+    Case("works on whatever device the choices are on", devices, values),
 )
 
 
@@ -123,6 +122,13 @@ def counted_from_one(experts: Tensor, count: int, capacity: int) -> Tensor:
     """You count places from 1. The first is 0, the last capacity - 1."""
     slots = dispatch_slots(experts, count, capacity)
     return slots + (slots >= 0)
+
+
+def counted_with_itself(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """A running sum counts the token itself, too: your places begin with 1, and an expert keeps one
+    token too few.
+    """
+    return _limited(_unlimited(experts) + 1, capacity)
 
 
 def last_place_empty(experts: Tensor, count: int, capacity: int) -> Tensor:
@@ -309,6 +315,7 @@ EXERCISE = Exercise(
     cases=CASES,
     mistakes=(
         counted_from_one,
+        counted_with_itself,
         last_place_empty,
         one_too_many,
         nobody_dropped,

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_09 import CHAPTER
@@ -261,6 +262,15 @@ def one_after_another(logits: Tensor, k: int) -> Route:
     return weights / sum(found), torch.cat(numbers, -1)
 
 
+def token_by_token(logits: Tensor, k: int) -> Route:
+    """Read the scores as numbers, to choose; use them as tensors, to weigh."""
+    rows, numbers = logits.reshape(-1, logits.shape[-1]), []
+    for row in rows.tolist():
+        numbers.append(sorted(range(len(row)), key=row.__getitem__, reverse=True)[:k])
+    experts = torch.tensor(numbers, device=logits.device).view(*logits.shape[:-1], k)
+    return F.softmax(logits.gather(-1, experts), dim=-1), experts
+
+
 EXERCISE = Exercise(
     solution=top_k_route,
     chapter=CHAPTER,
@@ -316,5 +326,5 @@ EXERCISE = Exercise(
         cut_from_autograd(top_k_route),
         changed_in_place(top_k_route),
     ),
-    alternatives=(scores_first, by_sorting, hiding_the_rest, one_after_another),
+    alternatives=(scores_first, by_sorting, hiding_the_rest, one_after_another, token_by_token),
 )
