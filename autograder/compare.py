@@ -115,8 +115,14 @@ def _symptom(reply: Reply) -> tuple[str, str] | None:
 
 def _meta_only(reply: Reply, expected: Reply) -> bool:
     """Whether the answer read numbers of a tensor that has none: nothing is shown either way."""
-    on_meta = any(isinstance(v, Tensor) and v.is_meta for v in expected.values)
+    on_meta = any(_is_meta(value) for value in expected.values)
     return on_meta and reply.fault is not None and reply.fault.kind == FaultKind.NEEDS_DATA
+
+
+def _is_meta(value: Data) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_meta, value))
+    return isinstance(value, Tensor) and value.is_meta
 
 
 def _label(trial: Trial, expected: Reply, i: int) -> str:

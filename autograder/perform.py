@@ -284,7 +284,7 @@ def _kind(error: BaseException, target: Callable[..., Any]) -> FaultKind:
         (isinstance(error, SystemExit), FaultKind.EXITED),
         (isinstance(error, MemoryError) or "can't allocate memory" in text, FaultKind.MEMORY),
         ("same device" in text, FaultKind.DEVICE),
-        ("meta" in text, FaultKind.NEEDS_DATA),
+        ("meta" in text.lower(), FaultKind.NEEDS_DATA),
     ]
     return next((kind for holds, kind in table if holds), FaultKind.EXCEPTION)
 

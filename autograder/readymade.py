@@ -67,6 +67,29 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
 
 
+def swish(x: Tensor, beta: float = 1.0) -> Tensor:
+    """Give torch's SiLU, at the scale that beta asks for; at 0 it has none, and is a line."""
+    return F.silu(beta * x) / beta if beta else x / 2
+
+
+def standardise(x: Tensor, dims: int | tuple[int, ...], eps: float = 1e-5) -> Tensor:
+    """Give torch's layer norm, which wants its axes at the end."""
+    axes = (dims,) if isinstance(dims, int) else dims
+    ends = tuple(range(-len(axes), 0))
+    moved = x.movedim(axes, ends)
+    return F.layer_norm(moved, moved.shape[-len(axes) :], eps=eps).movedim(ends, axes)
+
+
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give torch's layer norm."""
+    return F.layer_norm(x, weight.shape, weight, bias, eps)
+
+
+def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
+    """Give torch's RMS norm."""
+    return F.rms_norm(x, weight.shape, weight, eps)
+
+
 READY_MADE: dict[str, Callable[..., Any]] = {
     "softmax": softmax,
     "attention_weights": attention_weights,
@@ -74,4 +97,8 @@ READY_MADE: dict[str, Callable[..., Any]] = {
     "masked_attention": masked_attention,
     "multi_head_attention": multi_head_attention,
     "grouped_query_attention": grouped_query_attention,
+    "swish": swish,
+    "standardise": standardise,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
 }

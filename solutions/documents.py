@@ -1,5 +1,6 @@
 """Several documents in one row, which must not see each other (chapter 03)."""
 
+import torch
 from torch import Tensor
 
 from solutions.masks import causal_mask
@@ -15,14 +16,13 @@ def document_mask(tokens: Tensor, end: int) -> Tensor:
 
     Source: Krell et al. 2021.
 
-    >>> import torch
     >>> document_mask(torch.tensor([[5, 0, 7]]), end=0)[0, 0]
     tensor([[ True, False, False],
             [ True,  True, False],
             [False, False,  True]])
     """
     ### BEGIN SOLUTION
-    ends = (tokens == end).long()  # (B, L)
+    ends = (tokens == end).to(torch.int64)  # (B, L)
     document = ends.cumsum(-1) - ends  # how many ended before this token
     same = document[:, None, :, None] == document[:, None, None, :]
     n = tokens.shape[1]

@@ -80,7 +80,7 @@ def find_leak(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     moved = []
     for j in range(x.shape[0]):
         changed = x.clone()
-        changed[j] += 1.0
+        changed[j] += 1 + torch.rand_like(x[j])  # no feature like another
         moved.append((model(changed) != before).any(-1))  # (L,)
     return torch.stack(moved, dim=1).triu(1)
     ### END SOLUTION

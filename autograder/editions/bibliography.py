@@ -29,7 +29,7 @@ def _link(fields: Mapping[str, str]) -> str:
 
 
 def _authors(entry: Entry) -> str:
-    names = [" ".join(person.last_names).strip("{}") for person in entry.persons["author"]]
+    names = [" ".join(map(str, person.rich_last_names)) for person in entry.persons["author"]]
     if len(names) > 2:
         return f"{names[0]} et al."
     return " and ".join(names)

@@ -155,6 +155,17 @@ def test_elsewhere_is_another_device():
     assert mask.is_meta
 
 
+def test_an_answer_that_reads_numbers_shows_nothing_on_another_device():
+    def reads(x, mask, number):
+        return torch.bincount(mask.flatten().long()), x * x.max().item()
+
+    request = elsewhere(a_trial()).request
+    trial, right = Trial(request, ""), perform(lambda x, mask, number: (mask, x), request)
+    reply = perform(reads, request)
+    assert reply.fault.kind == FaultKind.NEEDS_DATA
+    assert values(trial, reply, right, None) is None
+
+
 def test_backward_asks_for_gradients_of_the_same_call():
     trial = backward(a_trial(), generator(3))
     (got,) = perform(lambda x, mask, number: number * x, trial.request).values

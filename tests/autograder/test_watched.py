@@ -206,7 +206,7 @@ def test_right_answers_use_nothing_and_give_the_same_numbers(exercise, answer):
         for trial in trials(exercise, case, "public"):
             plain = perform(answer, trial.request)
             assert same(plain, perform(watched_answer, trial.request))
-    assert seen == []
+    assert not set(seen) & set(exercise.forbidden)
 
 
 def same(one, other):

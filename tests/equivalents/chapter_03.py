@@ -8,7 +8,21 @@ SIGN = "a sign changes neither shape nor device"
 ZERO = "there is no second zero: -0 is 0"
 SAME_DEVICE = "it is on the device of the tokens"
 EITHER = "any number does that is equal within a document and differs between two"
-ANY_CHANGE = "any change of a token does"
+ANY_CHANGE = "any change of a token does that is random in every feature"
+PUSH = "1 + torch.rand_like(x[j])"
+OTHER_PUSHES = (
+    "1 - torch.rand_like(x[j])",
+    "1 * torch.rand_like(x[j])",
+    "1 / torch.rand_like(x[j])",
+    "1 % torch.rand_like(x[j])",
+    "torch.rand_like(x[j])",
+    "torch.rand_like(x[j]) + 1",
+    "-(1 + torch.rand_like(x[j]))",
+    "0 + torch.rand_like(x[j])",
+    "2 + torch.rand_like(x[j])",
+    "-1 + torch.rand_like(x[j])",
+    "1 + -torch.rand_like(x[j])",
+)
 LOOP = """\
 for j in range({0}.shape[0]):
     changed = x.clone()
@@ -44,7 +58,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "scores = q @ k.transpose(-2, -1) / math.sqrt((-q).shape[-1])": SIGN,
     },
     "document_mask": {
-        "ends = -(tokens == end).long()": EITHER,
+        "ends = -(tokens == end).to(torch.int64)": EITHER,
         "document = ends - ends.cumsum(-1)": EITHER,
         "document = -(ends.cumsum(-1) - ends)": EITHER,
         "document = ends.cumsum(1) - ends": "the last of two axes",
@@ -62,11 +76,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return same & causal_mask(n, n, (-tokens).device)": SIGN,
     },
     "find_leak": {
-        LOOP.format("before", "1.0", "-1"): "there is one output for each token",
-        LOOP.format("(-x)", "1.0", "-1"): SIGN,
-        LOOP.format("x", "2.0", "-1"): ANY_CHANGE,
-        LOOP.format("x", "-1.0", "-1"): ANY_CHANGE,
-        LOOP.format("x", "1.0", "1"): "the last of two axes",
+        LOOP.format("before", PUSH, "-1"): "there is one output for each token",
+        LOOP.format("(-x)", PUSH, "-1"): SIGN,
+        LOOP.format("x", "1 + torch.rand_like(before[j])", "-1"): (
+            "an output has the shape of its token"
+        ),
+        LOOP.format("x", "1 + torch.rand_like((-x)[j])", "-1"): SIGN,
+        **{LOOP.format("x", push, "-1"): ANY_CHANGE for push in OTHER_PUSHES},
+        LOOP.format("x", PUSH, "1"): "the last of two axes",
         "return torch.stack(moved, dim=-1).triu(1)": "a stack of vectors has two axes",
     },
 }

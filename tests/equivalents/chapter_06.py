@@ -49,7 +49,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "interleaved_to_half_split": {
         "pairs = weight.reshape(heads, -1, 2, (-weight).shape[1])": SIGN,
         "pairs = weight.reshape(heads, -1, 2, weight.shape[0])": SQUARE,
-        "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])": "of two axes, the second is the last",
+        "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])": "the second axis is the last",
         "return pairs.movedim(1, 2).flatten(0, 2)": EXCHANGE,
         "return pairs.transpose(2, 1).flatten(0, 2)": EXCHANGE,
         "return pairs.transpose(1, -2).flatten(0, 2)": FROM_BEHIND,

@@ -65,14 +65,14 @@ def test_the_time_beside_a_notebook_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_chapter_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"no chapter 99_end; there are: {CHAPTER}"):
+    with pytest.raises(UsageError, match=f"no chapter 99_end; there are: .*{CHAPTER}"):
         _planned(tmp_path, "99_end")
 
 
 def test_the_chapter_is_known_by_its_exercises() -> None:
     assert chapter_of([RawCell("code", "def softmax(x):\n  ...")], "") == CHAPTER
     assert chapter_of([], CHAPTER) == CHAPTER
-    with pytest.raises(UnknownChapter, match=f"chapters with exercises: {CHAPTER}"):
+    with pytest.raises(UnknownChapter, match=f"chapters with exercises: .*{CHAPTER}"):
         chapter_of([RawCell("code", "x = 1")], "homework")
 
 

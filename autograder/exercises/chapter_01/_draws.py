@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Trial
-from autograder.variations import elsewhere, in_dtypes
+from autograder.variations import elsewhere
 from autograder.wire import call
 
 ENDINGS = {"q": "L K", "k": "M K", "v": "M W"}
@@ -77,12 +77,6 @@ def equal_sizes(rng: Generator, **given: Any) -> Iterator[Trial]:
     of |= {"K": of["M"]}
     q, k, v = (normal(rng, f"B {e[::-1]}", of).mT for e in ENDINGS.values())
     yield searched([with_winners(q, k, rng), k, v], of, note=", not contiguous", **given)
-
-
-def kinds(trial: Trial) -> Iterator[Trial]:
-    """Give a trial as it is and in other dtypes."""
-    yield trial
-    yield from in_dtypes(trial)
 
 
 def places(trial: Trial) -> Iterator[Trial]:

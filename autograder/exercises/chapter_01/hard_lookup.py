@@ -28,6 +28,13 @@ def loud_keys(rng: Generator) -> Iterator[Trial]:
     yield draw.searched([draw.with_winners(q, k, rng), k, v], of, note=", keys of many lengths")
 
 
+def short_queries(rng: Generator) -> Iterator[Trial]:
+    trial = draw.search(rng)
+    q, k, v = trial.request.calls[0].args
+    tensors = [q * 2.0**-30, k, v]  # exact, so that the same keys win
+    yield draw.searched(tensors, dict(trial.sizes), note=", q multiplied by 2 ** -30")
+
+
 def negative_scores(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B M K W") | {"L": 2}
     k = normal(rng, "B M K", of).abs() + 0.1
@@ -53,8 +60,8 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(draw.search(rng))
 
 
-def all_kinds(rng: Generator) -> Iterator[Trial]:
-    yield from draw.kinds(draw.search(rng))
+def lent(rng: Generator) -> Iterator[Trial]:
+    yield draw.search(rng)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -68,13 +75,14 @@ def gradients(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("each query gets the value of its best key", one_batch, values, weight=2),
     Case("a long key wins over one that points better", loud_keys, values),
+    Case("a narrow win is a win, however short the query", short_queries, values, 1, 1e-3),
     Case("the best score may be negative", negative_scores, values),
     Case("works with no batch axis and with several", other_ranks, values),
     Case("works where sizes happen to be equal", square, values),
     Case("works with a single query, key, example or value entry", one_of_them, values),
     Case("the gradient reaches the values that were chosen", gradients, values),
     Case("the dtype of the values is kept", dtypes, values),
-    Case("q, k and v themselves are not changed", all_kinds, inputs_kept),
+    Case("q, k and v themselves are not changed", lent, inputs_kept),
     Case("works on whatever device q, k and v are on", devices, values),
 )
 
@@ -91,6 +99,13 @@ def _picked(of: Tensor, scores: Tensor) -> Tensor:
 def soft(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """All values are averaged by a softmax. Here the best key alone decides."""
     return _scores(q, k).softmax(-1) @ v
+
+
+def very_sharp(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A very sharp softmax comes close to the best key only where it wins by much. If the query is
+    short, all scores are close together, and others are mixed in. Pick the place of the best one.
+    """
+    return (1000 * _scores(q, k)).softmax(-1) @ v
 
 
 def smallest(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -115,6 +130,27 @@ def nearest(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def absolute(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """The sign of the score is lost: a key that points the opposite way counts as a good match."""
     return _picked(v, _scores(q, k).abs())
+
+
+def only_positive(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A score below 0 cannot win: negative scores are set to 0, or the search starts from 0. All
+    scores of a query may be negative; the largest of them still wins.
+    """
+    return _picked(v, _scores(q, k).clamp(min=0))
+
+
+def keys_not_turned(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The keys are multiplied as they are, (..., M, K). A matrix product takes rows times columns:
+    which two axes of k have to change places, so that every query meets every key?
+    """
+    return _picked(v, q @ k)
+
+
+def keys_turned_round(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`k.T` turns round all the axes of k, the batch too. Only the last two should change places:
+    see `mT` or `transpose`.
+    """
+    return _picked(v, q @ k.permute(*reversed(range(k.ndim))))
 
 
 def entry_by_entry(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -172,6 +208,13 @@ def indexed_without_batch(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return v[_scores(q, k).argmax(-1)]
 
 
+def one_entry(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """`gather` takes one entry for each index, so you get the first entry of each value alone. The
+    index needs W columns (`expand`), or `take_along_dim`, which repeats it.
+    """
+    return v.gather(-2, _scores(q, k).argmax(-1, keepdim=True))
+
+
 def first_example(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Every example of the batch gets the values of the first one."""
     return _picked(v[:1].expand_as(v) if v.ndim > 2 else v, _scores(q, k))
@@ -180,6 +223,21 @@ def first_example(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def squeezed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """`squeeze()` without an axis removes every axis of size 1, also one that should stay."""
     return hard_lookup(q, k, v).squeeze()
+
+
+def with_slope_of_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The answers are right, but you lend q and k the gradient of a softmax (a straight-through
+    estimate). That is a way to train a hard search; here the choice itself is asked, without slope.
+    """
+    shares = _scores(q, k).softmax(-1)
+    return by_one_hot(q, k, v) + (shares - shares.detach()) @ v
+
+
+def built_anew(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A new tensor is built from plain numbers (`tolist`, `item`, `torch.tensor`). It has torch's
+    default dtype and no gradient. Stay with operations on tensors.
+    """
+    return torch.tensor(hard_lookup(q, k, v).tolist())
 
 
 def by_one_hot(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -228,6 +286,7 @@ EXERCISE = Exercise(
         "The inner product decides, not the angle and not the distance: a long key can win "
         "although another one points better.",
         "No two keys match a query equally well: ties do not occur.",
+        "A choice has no slope: the gradient reaches the chosen values, and neither q nor k.",
         "The answer has shape (..., L, W), and the dtype and device of v.",
     ),
     hints=(
@@ -240,10 +299,14 @@ EXERCISE = Exercise(
     cases=CASES,
     mistakes=(
         soft,
+        very_sharp,
         smallest,
         cosine,
         nearest,
         absolute,
+        only_positive,
+        keys_not_turned,
+        keys_turned_round,
         entry_by_entry,
         loudest,
         over_queries,
@@ -254,8 +317,11 @@ EXERCISE = Exercise(
         times_score,
         largest_value,
         indexed_without_batch,
+        one_entry,
         first_example,
         squeezed,
+        with_slope_of_softmax,
+        built_anew,
         on_the_cpu(hard_lookup),
         always_float32(hard_lookup),
         cut_from_autograd(hard_lookup),

@@ -18,13 +18,22 @@ from solutions.kernel import kernel_attention
 DTYPES = (torch.float64,)  # `torch.cdist`, which may be used, knows no half precision on a CPU
 
 
+def _on_keys(rng: Generator, noise: float, words: str, bandwidth: float) -> Trial:
+    """Draw queries that each lie on a key, but for some noise."""
+    trial = draw.search(rng, bandwidth=bandwidth)
+    q, k, v = trial.request.calls[0].args
+    place = torch.arange(q.shape[-2]) % k.shape[-2]
+    q = k[..., place, :] + noise * torch.randn(q.shape, generator=rng)
+    return draw.searched([q, k, v], dict(trial.sizes), note=words, bandwidth=bandwidth)
+
+
 def one_batch(rng: Generator) -> Iterator[Trial]:
-    yield draw.search(rng, bandwidth=1.5)
-    yield draw.search(rng, bandwidth=uniform(rng, 1.1, 1.4))
+    yield _on_keys(rng, 1.0, ", queries near keys", 1.5)
+    yield _on_keys(rng, 1.0, ", queries near keys", uniform(rng, 1.1, 1.4))
 
 
 def bandwidths(rng: Generator) -> Iterator[Trial]:
-    yield draw.search(rng, bandwidth=uniform(rng, 0.4, 0.7))
+    yield _on_keys(rng, 0.4, ", queries near keys", uniform(rng, 0.4, 0.7))
     yield draw.search(rng, bandwidth=3)
 
 
@@ -44,6 +53,7 @@ def moved(rng: Generator) -> Iterator[Trial]:
 def far_away(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B L M K W")
     q, k, v = (normal(rng, f"B {e}", of) for e in draw.ENDINGS.values())
+    k[..., 0] /= 10  # so that several keys are about as far
     q[..., 0] += 40 + 10 * torch.arange(of["L"])
     yield draw.searched([q, k, v], of, note=", queries far from all keys", bandwidth=1.5)
 
@@ -64,14 +74,17 @@ def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(draw.search(rng, bandwidth=1.5), rng)
 
 
+def on_a_key(rng: Generator) -> Iterator[Trial]:
+    trial = _on_keys(rng, 0.0, ", queries that lie on keys", 1.5)
+    yield backward(trial, rng)
+
+
 def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(draw.search(rng, bandwidth=1.5), DTYPES)
 
 
-def all_kinds(rng: Generator) -> Iterator[Trial]:
-    trial = draw.search(rng, bandwidth=1.5)
-    yield trial
-    yield from in_dtypes(trial, DTYPES)
+def lent(rng: Generator) -> Iterator[Trial]:
+    yield draw.search(rng, bandwidth=1.5)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -90,8 +103,9 @@ CASES = (
     Case("works where sizes happen to be equal", square, values, 1, LOOSE),
     Case("works where any one size is 1", one_of_them, values, 1, LOOSE),
     Case("the gradient reaches q, k and v", gradients, values, 1, 1e-3),
+    Case("on a key the gradient is finite", on_a_key, values, 1, 1e-3),
     Case("the dtype of q, k and v is kept", dtypes, values, 1, LOOSE),
-    Case("q, k and v themselves are not changed", all_kinds, inputs_kept, 1, LOOSE),
+    Case("q, k and v themselves are not changed", lent, inputs_kept, 1, LOOSE),
     Case("works on whatever device q, k and v are on", devices, values, 1, LOOSE),
 )
 
@@ -104,11 +118,22 @@ def _averaged(scores: Tensor, v: Tensor) -> Tensor:
     return torch.matmul(scores.softmax(-1), v)
 
 
+def _shared(exponents: Tensor) -> Tensor:
+    """Divide exponentials by their sum, as they are."""
+    kernels = exponents.exp()
+    return kernels / kernels.sum(-1, keepdim=True)
+
+
 def without_two(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     """The exponent is divided by b^2 and not by 2 b^2. Both are in use; here the 2 belongs to it,
     so that b is the standard deviation of the kernel.
     """
     return kernel_attention(q, k, v, bandwidth / math.sqrt(2))
+
+
+def two_squared(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The 2 is squared together with the bandwidth: (2 b)^2 is 4 b^2. The square is of b alone."""
+    return kernel_attention(q, k, v, bandwidth * math.sqrt(2))
 
 
 def not_squared_bandwidth(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
@@ -140,6 +165,13 @@ def root_in_the_gaussian(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> T
     return _averaged(-_squares(q, k).sqrt() / (2 * bandwidth**2), v)
 
 
+def root_then_square(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The answers are right, but a root is taken and squared again. The derivative of a root at 0
+    is infinite, so that the gradient of a query that lies on a key is NaN. The squares will do.
+    """
+    return _averaged(-((_squares(q, k).sqrt() / bandwidth) ** 2) / 2, v)
+
+
 def absolute_differences(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     """The differences of the features are added up as absolute values. Square each, then add."""
     gaps = (q[..., :, None, :] - k[..., None, :, :]).abs().sum(-1)
@@ -152,6 +184,19 @@ def squared_sum(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     """
     gaps = (q[..., :, None, :] - k[..., None, :, :]).sum(-1)
     return _averaged(-(gaps**2) / (2 * bandwidth**2), v)
+
+
+def first_feature(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """Only the first feature is compared. The distance is over all of them."""
+    return kernel_attention(q[..., :1], k[..., :1], v, bandwidth)
+
+
+def product_once(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The square of the difference is multiplied out, but the product comes once. (a - b)^2 has it
+    twice.
+    """
+    lengths = q.square().sum(-1).unsqueeze(-1) + k.square().sum(-1).unsqueeze(-2)
+    return _averaged(-(lengths - q @ k.mT) / (2 * bandwidth**2), v)
 
 
 def mean_of_features(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
@@ -183,8 +228,7 @@ def exponentiated(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     """Far from all keys every kernel is rounded to 0, and 0 / 0 is NaN. What does the softmax of
     the exponents do instead?
     """
-    kernels = (-_squares(q, k) / (2 * bandwidth**2)).exp()
-    return kernels / kernels.sum(-1, keepdim=True) @ v
+    return _shared(-_squares(q, k) / (2 * bandwidth**2)) @ v
 
 
 def guarded(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
@@ -192,6 +236,36 @@ def guarded(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     that all kernels were rounded to 0. The weights should sum to 1 there too.
     """
     return exponentiated(q, k, v, bandwidth).nan_to_num()
+
+
+def held_up(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The kernels, or their exponents, are kept above a smallest number (`clamp`). Far away all of
+    them are that number, and the answer is the plain mean: the nearest keys should decide.
+    """
+    kernels = (-_squares(q, k) / (2 * bandwidth**2)).exp().clamp(min=1e-30)
+    return kernels / kernels.sum(-1, keepdim=True) @ v
+
+
+def one_minimum(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The smallest distance of all is subtracted everywhere. Queries that are farther away than
+    that one still end in 0 / 0: each query needs the distance of its own nearest key.
+    """
+    squares = _squares(q, k)
+    return _shared((squares.amin() - squares) / (2 * bandwidth**2)) @ v
+
+
+def nearest_far_away(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """Where all kernels are rounded to 0, the nearest key gets everything. Others may be almost as
+    near, and should count: a softmax of the exponents gives the mean there too.
+    """
+    kernels = (-_squares(q, k) / (2 * bandwidth**2)).exp()
+    total = kernels.sum(-1, keepdim=True)
+    return torch.where(total > 0, kernels @ v / total, nearest(q, k, v, bandwidth))
+
+
+def softmax_of_kernels(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """You take the softmax of the kernels. It exponentiates what it gets: give it the exponents."""
+    return _averaged((-_squares(q, k) / (2 * bandwidth**2)).exp(), v)
 
 
 def not_normalised(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
@@ -205,6 +279,13 @@ def as_density(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
     """
     constant = (bandwidth * math.sqrt(2 * math.pi)) ** q.shape[-1] * k.shape[-2]
     return not_normalised(q, k, v, bandwidth) / constant
+
+
+def normal_density(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
+    """The kernels are divided by b sqrt(2 pi), the constant that makes a bell a density. Weights of
+    a mean are divided by their own sum, and any constant cancels there.
+    """
+    return not_normalised(q, k, v, bandwidth) / (bandwidth * math.sqrt(2 * math.pi))
 
 
 def over_queries(q: Tensor, k: Tensor, v: Tensor, bandwidth: float) -> Tensor:
@@ -279,6 +360,7 @@ EXERCISE = Exercise(
         "of the bell, and d is the Euclidean distance over all K features.",
         "The weights of each query sum to 1 over the keys, however far away it is: there the "
         "nearest keys decide.",
+        "A query may lie on a key. The distance is 0 there, and gradients stay finite.",
         "The answers have shape (..., L, W), in the dtype and on the device of q.",
     ),
     hints=(
@@ -291,21 +373,30 @@ EXERCISE = Exercise(
     cases=CASES,
     mistakes=(
         without_two,
+        two_squared,
         not_squared_bandwidth,
         multiplied,
         ignored,
         unsquared_distance,
         root_in_the_gaussian,
+        root_then_square,
         absolute_differences,
         squared_sum,
+        first_feature,
+        product_once,
         mean_of_features,
         far_ones,
         boxcar,
         inner_products,
         exponentiated,
         guarded,
+        held_up,
+        one_minimum,
+        nearest_far_away,
+        softmax_of_kernels,
         not_normalised,
         as_density,
+        normal_density,
         over_queries,
         nearest,
         plain_mean,

@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 
 from autograder.compare import values
 from autograder.exercises.chapter_03 import CHAPTER
+from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import sizes
 from autograder.spec import Case, Exercise, Trial
 from autograder.wire import call
@@ -126,13 +127,6 @@ def square(n_q: int, n_k: int, device: Device = "cpu") -> Tensor:
     return causal_mask(n_k, n_k, device)
 
 
-def as_numbers(n_q: int, n_k: int, device: Device = "cpu") -> Tensor:
-    """The mask holds numbers, 0 and 1, not booleans. `~` and torch's attention treat the two
-    differently; see `dtype=torch.bool`, or a comparison.
-    """
-    return causal_mask(n_q, n_k, device).float()
-
-
 def additive(n_q: int, n_k: int, device: Device = "cpu") -> Tensor:
     """This is an additive mask, of 0 and -inf. Asked are booleans, True where a query may look."""
     hidden = ~causal_mask(n_q, n_k, device)
@@ -193,7 +187,8 @@ EXERCISE = Exercise(
     statement=(
         "Write `causal_mask(n_q, n_k, device)`: a table of booleans, True where a query may look. "
         "There may be fewer queries than keys, when a sequence goes on and the earlier tokens are "
-        "only there as keys. The queries are then the last ones of the sequence."
+        "only there as keys. The queries are then the last ones of the sequence. Ready-made causal "
+        "masks are not allowed."
     ),
     example=(
         "With 2 queries and 4 keys, the queries stand at positions 2 and 3. The first sees keys "
@@ -226,7 +221,7 @@ EXERCISE = Exercise(
         everything,
         keys_first,
         square,
-        as_numbers,
+        *as_numbers(causal_mask),
         additive,
         more_axes,
         device_ignored,
@@ -242,5 +237,7 @@ EXERCISE = Exercise(
     forbidden=(
         "torch.nn.attention.bias.causal_lower_right",
         "torch.nn.attention.bias.CausalBias",
+        "torch.nn.Transformer.generate_square_subsequent_mask",
+        "torch.nn.modules.transformer._generate_square_subsequent_mask",
     ),
 )

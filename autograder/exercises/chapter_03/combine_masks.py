@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
 from autograder.exercises.chapter_03._draws import some
+from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import sizes
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere
@@ -65,10 +66,10 @@ def alone(rng: Generator) -> Iterator[Trial]:
 
 
 def nothing_hidden(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng, "L M", "L M")
     yield _trial()
     yield _trial(None)
     yield _trial(None, None)
+    yield _drawn(rng, "L M", "L M")
 
 
 def all_kinds(rng: Generator) -> Iterator[Trial]:
@@ -89,7 +90,7 @@ CASES = (
     Case("works for any number of masks", many, values),
     Case("None hides nothing", with_none, values),
     Case("one mask alone stays as it is", alone, values),
-    Case("if there is no mask at all, the answer is None", nothing_hidden, values),
+    Case("None comes back just if there is no mask at all", nothing_hidden, values),
     Case("the masks themselves are not changed", all_kinds, inputs_kept),
     Case("works on whatever device the masks are on", devices, values),
 )
@@ -161,6 +162,13 @@ def none_not_expected(*masks: Mask) -> Mask:
     return functools.reduce(lambda a, b: a & b, masks)  # type: ignore[operator]
 
 
+def truth_of_a_tensor(*masks: Mask) -> Mask:
+    """`if mask:` asks whether a whole tensor is true, which has no answer, and `a and b` asks the
+    same. Ask whether a mask `is None`.
+    """
+    return combine_masks(*(mask for mask in masks if mask))
+
+
 def true_for_none(*masks: Mask) -> Mask:
     """Where no mask is given, a tensor comes back. Return None, so that attention knows that it
     need not mask at all.
@@ -181,12 +189,6 @@ def in_place(*masks: Mask) -> Mask:
     for mask in found[1:]:
         found[0] &= mask
     return found[0] if found else None
-
-
-def as_numbers(*masks: Mask) -> Mask:
-    """The result holds numbers, not booleans."""
-    combined = combine_masks(*masks)
-    return None if combined is None else combined.float()
 
 
 def own_buffer(*masks: Mask) -> Mask:
@@ -276,10 +278,11 @@ EXERCISE = Exercise(
         up_to_the_first_none,
         none_if_any_is_none,
         none_not_expected,
+        truth_of_a_tensor,
         true_for_none,
         same_shapes_only,
         in_place,
-        as_numbers,
+        *as_numbers(combine_masks),
         own_buffer,
     ),
     alternatives=(by_reduce, by_all, by_hiding, recursively, by_numbers),

@@ -8,6 +8,7 @@ from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
+from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import integer, sizes
 from autograder.slips import changed_in_place
 from autograder.spec import Case, Exercise, Trial
@@ -168,6 +169,25 @@ def first_end_alone(tokens: Tensor, end: int) -> Tensor:
     return _same((ends.cumsum(-1) - ends).clamp(max=1)) & _causal(tokens)
 
 
+def ends_in_a_row_as_one(tokens: Tensor, end: int) -> Tensor:
+    """Ends that follow each other are counted as one. Every end closes a document: behind another
+    end, it is a document of one token.
+    """
+    ends = (tokens == end).long()
+    last_of_a_run = ends * (1 - ends.roll(-1, dims=-1))
+    return _same(last_of_a_run.cumsum(-1) - last_of_a_run) & _causal(tokens)
+
+
+def first_of_a_run(tokens: Tensor, end: int) -> Tensor:
+    """Only the first of ends that follow each other closes a document, and the others are counted
+    to the next. Every end closes one: behind another end, it is a document of one token.
+    """
+    ends = (tokens == end).long()
+    before = torch.nn.functional.pad(ends, (1, 0))[:, :-1]
+    first = ends * (1 - before)
+    return _same(first.cumsum(-1) - first) & _causal(tokens)
+
+
 def ends_hidden(tokens: Tensor, end: int) -> Tensor:
     """Nobody sees the end tokens. They are tokens like others, and belong to the document that they
     end.
@@ -184,11 +204,6 @@ def ends_on_their_own(tokens: Tensor, end: int) -> Tensor:
 def end_is_zero(tokens: Tensor, end: int) -> Tensor:
     """You look for the token 0, whatever `end` is."""
     return document_mask(tokens, 0)
-
-
-def as_numbers(tokens: Tensor, end: int) -> Tensor:
-    """The mask holds numbers, 0 and 1, not booleans."""
-    return document_mask(tokens, end).float()
 
 
 def triangle_on_the_cpu(tokens: Tensor, end: int) -> Tensor:
@@ -283,10 +298,12 @@ EXERCISE = Exercise(
         equal_tokens,
         split_in_two,
         first_end_alone,
+        ends_in_a_row_as_one,
+        first_of_a_run,
         ends_hidden,
         ends_on_their_own,
         end_is_zero,
-        as_numbers,
+        *as_numbers(document_mask),
         triangle_on_the_cpu,
         changed_in_place(document_mask),
     ),

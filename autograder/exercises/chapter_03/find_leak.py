@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
-from autograder.inputs import integer, normal
+from autograder.inputs import integer, normal, uniform
 from autograder.slips import changed_in_place, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere
@@ -28,13 +28,10 @@ def _far_from_zero(rng: Generator, axes: str, of: dict[str, int]) -> Tensor:
     return drawn + 0.5 * torch.where(drawn < 0, -1.0, 1.0)
 
 
-def _mix(rng: Generator, of: dict[str, int], leaks: Pairs, strength: float = 1.0) -> Tensor:
+def _mix(rng: Generator, of: dict[str, int], leaks: Pairs) -> Tensor:
     """Make a causal mixture of tokens with leaks at the given places."""
     everything = _far_from_zero(rng, "L L", of)
-    mix = everything.tril()
-    for i, j in leaks:
-        mix[i, j] = strength * everything[i, j]
-    return mix
+    return everything * (_pairs_alone(of["L"], leaks) + torch.ones(of["L"], of["L"]).tril())
 
 
 def _some_pairs(rng: Generator, n: int, count: int) -> Pairs:
@@ -53,10 +50,10 @@ def _of_sizes(rng: Generator) -> dict[str, int]:
     return {"L": integer(rng, 6, 9), "D": integer(rng, 2, 5)}
 
 
-def _drawn(rng: Generator, count: int, strength: float = 1.0, note: str = "") -> Trial:
+def _drawn(rng: Generator, count: int) -> Trial:
     of = _of_sizes(rng)
-    mix = _mix(rng, of, _some_pairs(rng, of["L"], count), strength)
-    return _trial(mix, _far_from_zero(rng, "D D", of), normal(rng, "L D", of), note)
+    mix = _mix(rng, of, _some_pairs(rng, of["L"], count))
+    return _trial(mix, _far_from_zero(rng, "D D", of), normal(rng, "L D", of))
 
 
 def several(rng: Generator) -> Iterator[Trial]:
@@ -107,8 +104,42 @@ def odd_features(rng: Generator) -> Iterator[Trial]:
         yield _trial(mix, features, normal(rng, "L D", of), f", {note}")
 
 
+def differences(rng: Generator) -> Iterator[Trial]:
+    """Draw models that hear only how the features of a token differ from each other.
+
+    Everything is exact, and the tokens are so far from zero that tanh is 1: features that are all
+    raised by the same number give the same answer, bit for bit.
+    """
+    for count in (4, 6):
+        of = {"L": integer(rng, 6, 9), "D": integer(rng, 3, 5)}
+        mix = _in_quarters(_mix(rng, of, _some_pairs(rng, of["L"], count)))
+        features = _in_quarters(_far_from_zero(rng, "D D", of))
+        features[-1] -= features.sum(0)
+        x = (10 + _far_from_zero(rng, "L D", of).abs()).round()
+        yield _trial(mix, features, x, ", only differences of features are heard")
+
+
+def _in_quarters(numbers: Tensor) -> Tensor:
+    return (4 * numbers).round() / 4
+
+
 def weak(rng: Generator) -> Iterator[Trial]:
-    yield _drawn(rng, 4, strength=0.03, note=", weak ones")
+    """Draw leaks through which a feature that is raised by 1 raises another by 0.001 to 0.003.
+
+    No change of a token is lost in the features, whatever its direction: they turn or mirror it.
+    """
+    for _ in range(2):
+        of = {"L": integer(rng, 6, 9), "D": 2}
+        mix = _mix(rng, of, []) + 0.002 * _pairs_alone(of["L"], _some_pairs(rng, of["L"], 4))
+        features = uniform(rng, 0.5, 0.75) * torch.tensor([[1.0, 1.0], [1.0, -1.0]])
+        yield _trial(mix, features, normal(rng, "L D", of, std=0.3), ", weak ones")
+
+
+def _pairs_alone(n: int, pairs: Pairs) -> Tensor:
+    table = torch.zeros(n, n)
+    for i, j in pairs:
+        table[i, j] = 1.0
+    return table
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
@@ -130,6 +161,7 @@ CASES = (
     Case("a model that hears everything leaks everywhere", everywhere, values),
     Case("tokens that are zero can leak, too", zero_tokens, values),
     Case("a leak through any feature is found", odd_features, values, weight=2),
+    Case("a leak of differences between features is found", differences, values, weight=2),
     Case("weak leaks count", weak, values),
     Case("works where sizes are equal, or 1", special_sizes, values),
     Case("x itself is not changed", several, inputs_kept),
@@ -144,8 +176,9 @@ def _moved(model: Model, x: Tensor) -> Tensor:
 
 
 def _raised(x: Tensor, j: int | slice) -> Tensor:
+    """Raise the features of a token by 1, by the root of 2, and so on."""
     changed = x.clone()
-    changed[j] += 1.0
+    changed[j] += torch.arange(1, x.shape[1] + 1, device=x.device).sqrt()
     return changed
 
 
@@ -186,6 +219,27 @@ def last_token_alone(model: Model, x: Tensor) -> Tensor:
     return leaks
 
 
+def nothing_found(model: Model, x: Tensor) -> Tensor:
+    """You find no leak anywhere. Is it a copy that you change, and is the model given the changed
+    one? Is its answer compared with the one from before the change?
+    """
+    return torch.zeros(len(x), len(x), dtype=torch.bool, device=x.device)
+
+
+def stacked_as_rows(model: Model, x: Tensor) -> Tensor:
+    """Changing token j tells something about *column* j. You stack the results as rows (`dim=0`),
+    so what stays above the diagonal is the past.
+    """
+    return past_too(model, x).T.triu(1)
+
+
+def stacked_as_rows_and_all(model: Model, x: Tensor) -> Tensor:
+    """Changing token j tells something about *column* j, and you stack the results as rows
+    (`dim=0`). Besides, only what lies above the diagonal is a leak.
+    """
+    return past_too(model, x).T
+
+
 def neighbours_alone(model: Model, x: Tensor) -> Tensor:
     """You only look whether an output hears the very next token. It may hear any later one."""
     return find_leak(model, x).tril(1)
@@ -207,7 +261,7 @@ def accumulated(model: Model, x: Tensor) -> Tensor:
     before, changed = model(x), x.clone()
     columns = []
     for j in range(len(x)):
-        changed[j] += 1.0
+        changed[j] += torch.rand_like(x[j]) + 1.0
         columns.append((model(changed) != before).any(-1))
     return torch.stack(columns, dim=1).triu(1)
 
@@ -224,6 +278,28 @@ def _doubled(x: Tensor, j: int) -> Tensor:
     changed = x.clone()
     changed[j] *= 2.0
     return changed
+
+
+def raised_alike(model: Model, x: Tensor) -> Tensor:
+    """You raise all features of a token by the same number. A model that hears only how features
+    differ from each other, as one that begins by taking away their mean, does not notice. Change
+    each feature by another amount, as a random one.
+    """
+    before, columns = model(x), []
+    for j in range(len(x)):
+        changed = x.clone()
+        changed[j] += 1.0
+        columns.append((model(changed) != before).any(-1))
+    return torch.stack(columns, dim=1).triu(1)
+
+
+def without_abs(model: Model, x: Tensor) -> Tensor:
+    """You ask whether outputs become larger. They may become smaller, too: compare with `!=`, or
+    take the absolute value of the difference.
+    """
+    before = model(x)
+    changes = [(model(_raised(x, j)) - before > 1e-6).any(-1) for j in range(len(x))]
+    return torch.stack(changes, dim=1).triu(1)
 
 
 def summed(model: Model, x: Tensor) -> Tensor:
@@ -257,9 +333,21 @@ def every_feature(model: Model, x: Tensor) -> Tensor:
 
 def coarse(model: Model, x: Tensor) -> Tensor:
     """Changes below some limit do not count for you, and the limit is too high: a weak leak is a
-    leak.
+    leak. How little may an output move where a feature is raised by 1?
     """
-    return (_moved(model, x).amax(-1) > 0.5).triu(1)
+    return (_moved(model, x).amax(-1) > 0.02).triu(1)
+
+
+def coarse_and_alike(model: Model, x: Tensor) -> Tensor:
+    """Your limit is too high: how little may an output move where a feature is raised by 1? And you
+    raise all features alike, which a model that hears only their differences does not notice.
+    """
+    columns = []
+    for j in range(len(x)):
+        changed = x.clone()
+        changed[j] += 1.0
+        columns.append(((model(changed) - model(x)).abs() > 0.02).any(-1))
+    return torch.stack(columns, dim=1).triu(1)
 
 
 def with_nan(model: Model, x: Tensor) -> Tensor:
@@ -296,15 +384,29 @@ def all_at_once(model: Model, x: Tensor) -> Tensor:
     """A batch of copies of x, in each of which another token is changed."""
     copies = x.expand(len(x), *x.shape)
     changes = torch.eye(len(x), dtype=x.dtype, device=x.device).unsqueeze(-1)
-    moved = model(copies + changes) - model(copies)  # token output D
-    return torch.triu(moved.abs().amax(-1).T > 1e-6, 1)
+    uneven = torch.arange(1, x.shape[1] + 1, device=x.device) ** 2
+    moved = model(copies + changes * uneven) - model(copies)  # token output D
+    return torch.triu(moved.abs().amax(-1).T > 1e-4, 1)
+
+
+def feature_by_feature(model: Model, x: Tensor) -> Tensor:
+    leaks = torch.zeros(len(x), len(x), dtype=torch.bool, device=x.device)
+    with torch.no_grad():
+        base = model(x)
+        for j in range(len(x)):
+            for f in range(x.size(1)):
+                raised = x.clone()
+                raised[j, f] += 1
+                leaks[:j, j] |= (model(raised) - base).abs()[:j].amax(-1) > 5e-4
+    return leaks
 
 
 def pair_by_pair(model: Model, x: Tensor) -> Tensor:
     leaks = torch.zeros(len(x), len(x), dtype=torch.bool, device=x.device)
     before = model(x)
     for j in range(1, len(x)):
-        changed = torch.cat([x[:j], x[j : j + 1] + 3.0, x[j + 1 :]])
+        other = torch.randn_like(x[j : j + 1]) + 3.0
+        changed = torch.cat([x[:j], other, x[j + 1 :]])
         after = model(changed)
         for i in range(j):
             leaks[i, j] = not torch.allclose(before[i], after[i])
@@ -344,15 +446,20 @@ EXERCISE = Exercise(
         "and a change of token j changes output i. All else is False.",
         "The model takes (L, D), or a batch (..., L, D), and answers in the same shape. Asked "
         "twice, it answers the same.",
-        "An output changes if any of its features does. Every leak here moves some feature by at "
-        "least a thousandth of the change, so you may allow for rounding.",
+        "A leak may pass through any feature, and may need features that *differ*: a model that "
+        "first takes away their mean hears nothing where all are raised alike. So change each "
+        "feature of a token by another amount, or one at a time.",
+        "The models of the check are smooth and never flat. Raise any one feature that is heard by "
+        "1: each leak then moves some feature of the output by 0.001 or more, and what does not "
+        "leak by less than 0.0001, the rounding. With 0.01 as a limit you would miss leaks.",
         "x is not changed.",
     ),
     hints=(
         "Ask the model once as it is. Then change one token of a copy and ask again: which outputs "
         "are different?",
         "Which change cannot be overlooked? Think of a token that is zero, of features that cancel "
-        "in a sum, and of a feature to which the model does not listen.",
+        "in a sum, of a feature to which the model does not listen, and of a model that listens "
+        "only to differences of features. A random change can do it.",
         "One try gives one column of the table. `torch.stack(columns, dim=1)` puts them together, "
         "and `triu(1)` keeps what lies above the diagonal.",
     ),
@@ -364,20 +471,26 @@ EXERCISE = Exercise(
         transposed,
         sound,
         last_token_alone,
+        nothing_found,
+        stacked_as_rows,
+        stacked_as_rows_and_all,
         neighbours_alone,
         all_later_together,
         accumulated,
         multiplied,
+        raised_alike,
+        without_abs,
         summed,
         first_feature_compared,
         first_feature_changed,
         every_feature,
         coarse,
+        coarse_and_alike,
         with_nan,
         yes_or_no,
         sizes_of_changes,
         on_the_cpu(find_leak),
         changed_in_place(find_leak, 2),
     ),
-    alternatives=(by_derivatives, all_at_once, pair_by_pair, with_noise),
+    alternatives=(by_derivatives, all_at_once, feature_by_feature, pair_by_pair, with_noise),
 )

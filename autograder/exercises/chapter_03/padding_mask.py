@@ -7,6 +7,7 @@ from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
+from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import integer, sizes
 from autograder.slips import changed_in_place
 from autograder.spec import Case, Exercise, Trial
@@ -103,6 +104,13 @@ def three_axes(lengths: Tensor, n_k: int) -> Tensor:
     return padding_mask(lengths, n_k)[:, 0]
 
 
+def batch_on_the_queries(lengths: Tensor, n_k: int) -> Tensor:
+    """The shape is (1, 1, B, M): the batch lies on the axis of the queries. Its axis is the first,
+    and the two of size 1 come after it.
+    """
+    return padding_mask(lengths, n_k).transpose(0, 2)
+
+
 def hides_queries(lengths: Tensor, n_k: int) -> Tensor:
     """Positions are on the axis of the queries. It is padded *keys* that nobody should listen to,
     and their axis is the last.
@@ -141,13 +149,6 @@ def only_the_last(lengths: Tensor, n_k: int) -> Tensor:
     """One key of each sequence is visible. All real ones should be."""
     positions = torch.arange(n_k, device=lengths.device)
     return positions == lengths.reshape(-1, 1, 1, 1) - 1
-
-
-def as_numbers(lengths: Tensor, n_k: int) -> Tensor:
-    """The mask holds numbers, 0 and 1, not booleans. `~` and torch's attention treat the two
-    differently.
-    """
-    return padding_mask(lengths, n_k).float()
 
 
 def additive(lengths: Tensor, n_k: int) -> Tensor:
@@ -223,6 +224,7 @@ EXERCISE = Exercise(
         key_padding_mask,
         two_axes,
         three_axes,
+        batch_on_the_queries,
         hides_queries,
         repeated,
         batch_last,
@@ -230,7 +232,7 @@ EXERCISE = Exercise(
         up_to_the_longest,
         same_for_all,
         only_the_last,
-        as_numbers,
+        *as_numbers(padding_mask),
         additive,
         positions_on_the_cpu,
         changed_in_place(padding_mask),

@@ -128,6 +128,30 @@ def keys_forgotten(d_model: int, heads: int, d_k: Width = None, d_v: Width = Non
     return d_model * heads * (d_k + 2 * d_v)
 
 
+def both_or_none(d_model: int, heads: int, d_k: Width = None, d_v: Width = None) -> int:
+    """As soon as one width is missing, you take d_model / heads for both. Each may be given without
+    the other.
+    """
+    if d_k is None or d_v is None:
+        d_k, d_v = _filled(d_model, heads, None, None)
+    return attention_parameters(d_model, heads, d_k, d_v)
+
+
+def square_per_head(d_model: int, heads: int, d_k: Width = None, d_v: Width = None) -> int:
+    """You count four square matrices for each head. Those of a head are narrow: d_model by d_k, or
+    by d_v.
+    """
+    return 4 * heads * d_model**2
+
+
+def all_of_one_shape(d_model: int, heads: int, d_k: Width = None, d_v: Width = None) -> int:
+    """You count 3 h + 1 matrices of one shape. The output matrix is larger than the others, and the
+    matrices of values are as wide as values.
+    """
+    d_k, _ = _filled(d_model, heads, d_k, d_v)
+    return (3 * heads + 1) * d_model * d_k
+
+
 def full_width(d_model: int, heads: int, d_k: Width = None, d_v: Width = None) -> int:
     """Where no width is given, every head gets the full width of the model. It gets a share."""
     d_k, d_v = (d_model if width is None else width for width in (d_k, d_v))
@@ -211,6 +235,9 @@ EXERCISE = Exercise(
         values_like_keys,
         value_width_after_keys,
         keys_forgotten,
+        both_or_none,
+        square_per_head,
+        all_of_one_shape,
         full_width,
         with_biases,
         matrices_counted,

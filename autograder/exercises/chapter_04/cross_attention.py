@@ -31,9 +31,15 @@ def _sizes(rng: Generator, **fixed: int) -> dict[str, int]:
 
 
 def _lengths(rng: Generator, of: dict[str, int]) -> Tensor:
-    """Draw a length from 1 to M - 1 for each example, not all of them the same."""
+    """Draw a length from 1 to M - 1 for each example, both of them among them."""
     lengths = torch.randint(1, of["M"], (of["B"],), generator=rng)
     lengths[0], lengths[-1] = of["M"] - 1, 1
+    return lengths[torch.randperm(of["B"], generator=rng)]
+
+
+def _one_empty(rng: Generator, of: dict[str, int]) -> Tensor:
+    lengths = _lengths(rng, of)
+    lengths[1] = 0
     return lengths
 
 
@@ -47,8 +53,9 @@ def _trial(rng: Generator, of: dict[str, int], lengths: Tensor | None = None) ->
 
 
 def two_languages(rng: Generator) -> Iterator[Trial]:
-    yield _trial(rng, _sizes(rng))
-    yield _trial(rng, _sizes(rng))
+    for longest_first in (True, False):  # the first length is the longest, or the shortest
+        of = _sizes(rng)
+        yield _trial(rng, of, _lengths(rng, of).sort(descending=longest_first).values)
 
 
 def no_padding(rng: Generator) -> Iterator[Trial]:
@@ -74,9 +81,7 @@ def equally_long(rng: Generator) -> Iterator[Trial]:
 
 def empty_source(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
-    lengths = _lengths(rng, of)
-    lengths[1] = 0
-    yield _trial(rng, of, lengths)
+    yield _trial(rng, of, _one_empty(rng, of))
 
 
 def small(rng: Generator) -> Iterator[Trial]:
@@ -98,6 +103,8 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 
 def kept(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, _sizes(rng))
+    of = _sizes(rng)
+    yield _trial(rng, of, _one_empty(rng, of))
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -126,9 +133,15 @@ OF_THE_FUNCTION = (
     function.keys_and_values_swapped,
     function.memory_ignored,
     function.values_from_x,
+    function.keys_from_x,
+    function.values_by_key_matrix,
+    function.queries_untransposed,
+    function.output_untransposed,
     function.roles_swapped,
     function.scaled_by_model,
     function.not_scaled,
+    function.scaled_twice,
+    function.scores_times_mask,
     function.mask_inverted,
     function.mask_after_softmax,
     function.nan_where_hidden,
@@ -228,11 +241,79 @@ def same_length_for_all(
     return cross_attention(x, memory, longest, weights, heads)
 
 
+def shortest_length_for_all(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """All examples are read up to the length of the shortest. Each has a length of its own."""
+    return multi_head_attention(x, memory[:, : int(lengths.min())], weights, heads)
+
+
+def first_length_for_all(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """All examples are read up to the length of the first one. Each has a length of its own."""
+    return cross_attention(x, memory, lengths[:1].expand(lengths.shape), weights, heads)
+
+
 def last_length_for_all(
     x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
 ) -> Tensor:
     """All examples are read up to the length of the last one. Each has a length of its own."""
     return cross_attention(x, memory, lengths[-1:].expand(lengths.shape), weights, heads)
+
+
+def never_empty(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """A source of length 0 is read as if it had one token. There is nothing to read, and the answer
+    is zeros.
+    """
+    return cross_attention(x, memory, lengths.clamp(min=1), weights, heads)
+
+
+def only_causal(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """There is a causal mask, and none for the padding. Here it is the other way round: all of the
+    source is there from the beginning, but its padding must be hidden.
+    """
+    mask = causal_mask(x.shape[1], memory.shape[1], x.device)
+    return multi_head_attention(x, memory, weights, heads, mask)
+
+
+def mask_as_long_as_x(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """The mask is as long as x. The padding is that of the memory, which sets the length."""
+    return multi_head_attention(x, memory, weights, heads, padding_mask(lengths, x.shape[1]))
+
+
+def mask_without_axes(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """The mask has the shape (B, M), which is read as if its first axis were the queries. Heads and
+    queries need axes of their own in it, of size 1.
+    """
+    mask = padding_mask(lengths, memory.shape[1])[:, 0, 0]
+    return multi_head_attention(x, memory, weights, heads, mask)
+
+
+def mask_without_heads(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """The mask has the shape (B, 1, M): one axis is missing, and the examples are read as if they
+    were heads. `padding_mask` gives all four axes, (B, 1, 1, M).
+    """
+    mask = padding_mask(lengths, memory.shape[1])[:, 0]
+    return multi_head_attention(x, memory, weights, heads, mask)
+
+
+def too_many_axes(
+    x: Tensor, memory: Tensor, lengths: Tensor, weights: Projections, heads: int
+) -> Tensor:
+    """The mask has more than four axes. `padding_mask` gives (B, 1, 1, M) already."""
+    mask = padding_mask(lengths, memory.shape[1])[:, None, None]
+    return multi_head_attention(x, memory, weights, heads, mask)
 
 
 def memory_zeroed(
@@ -305,8 +386,9 @@ EXERCISE = Exercise(
         "x and the memory may have different numbers of tokens, L and M. Weights as before.",
     ),
     hints=(
-        "Which axis of the weights (B, H, L, M) belongs to the source?",
-        "In chapter 3 you wrote a function that turns lengths into a mask with that axis last.",
+        "Attention weights have the shape (B, H, L, M). Which of these axes belongs to the source?",
+        "`padding_mask` of chapter 3 turns lengths into a mask with that axis last, (B, 1, 1, M). "
+        "It broadcasts over heads and queries as it is.",
         "The padding is that of the memory: how long is the axis that the mask needs?",
     ),
     cases=CASES,
@@ -321,7 +403,15 @@ EXERCISE = Exercise(
         queries_hidden,
         queries_hidden_too,
         same_length_for_all,
+        shortest_length_for_all,
+        first_length_for_all,
         last_length_for_all,
+        never_empty,
+        only_causal,
+        mask_as_long_as_x,
+        mask_without_axes,
+        mask_without_heads,
+        too_many_axes,
         memory_zeroed,
         changed_in_place(cross_attention),
         on_the_cpu(cross_attention),

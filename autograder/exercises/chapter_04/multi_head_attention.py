@@ -134,12 +134,17 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 
 def kept(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
-    yield _trial(rng, of, _random_mask(rng, of, "L M"))
+    mask = _random_mask(rng, of, "L M")
+    mask[0], mask[1] = False, True  # whoever sets a column changes one of the two
+    yield _trial(rng, of, mask, ", row 0 all False, row 1 all True")
+    yield _trial(rng, of, _random_mask(rng, of, "B H L M"))
+    yield _trial(rng, of)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
     yield elsewhere(_trial(rng, of, _random_mask(rng, of, "L M")))
+    yield elsewhere(_trial(rng, of))
 
 
 CASES = (
@@ -201,7 +206,8 @@ def split_at_once(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
     """Heads are split by a reshape to (B, H, L, K) without an exchange of axes: pieces of different
-    tokens get mixed, and a causal mask hides the wrong ones. Do you use `split_heads`?
+    tokens get mixed, and a causal mask hides the wrong ones. Is it your `split_heads` that does it,
+    or what you wrote in its place?
     """
     return _changed(x, memory, weights, heads, mask, split=splitting.split_at_once)
 
@@ -210,7 +216,7 @@ def merged_at_once(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
     """Heads are merged by a reshape without an exchange of axes: what different tokens found ends
-    up in one vector. Do you use `merge_heads`?
+    up in one vector. Is it your `merge_heads` that does it, or what you wrote in its place?
     """
     return _changed(x, memory, weights, heads, mask, merge=merging.merged_at_once)
 
@@ -257,6 +263,47 @@ def output_untransposed(
     return _changed(x, memory, weights, heads, mask, mix=_untransposed)
 
 
+def queries_untransposed(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """w_q is applied as x w, the other three as x w^T. All four have one layout."""
+    return multi_head_attention(x, memory, _turned(weights, 0), heads, mask)
+
+
+def keys_untransposed(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """w_k is applied as x w, the other three as x w^T. All four have one layout."""
+    return multi_head_attention(x, memory, _turned(weights, 1), heads, mask)
+
+
+def values_untransposed(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """w_v is applied as x w, the other three as x w^T. All four have one layout."""
+    return multi_head_attention(x, memory, _turned(weights, 2), heads, mask)
+
+
+def _turned(weights: Projections, number: int) -> Projections:
+    return tuple(w.T if i == number else w for i, w in enumerate(weights))
+
+
+def values_by_key_matrix(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """Values are made with w_k, the matrix of the keys. They have a matrix of their own, w_v."""
+    w_q, w_k, _, w_o = weights
+    return multi_head_attention(x, memory, (w_q, w_k, w_k, w_o), heads, mask)
+
+
+def keys_by_query_matrix(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """Keys are made with w_q, the matrix of the queries. They have a matrix of their own, w_k."""
+    w_q, _, w_v, w_o = weights
+    return multi_head_attention(x, memory, (w_q, w_q, w_v, w_o), heads, mask)
+
+
 def keys_and_values_swapped(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
@@ -289,6 +336,18 @@ def values_from_x(
     w_q, w_k, w_v, w_o = weights
     q, k = split_heads(linear(x, w_q), heads), split_heads(linear(memory, w_k), heads)
     v = split_heads(linear(x, w_v), heads)
+    return linear(merge_heads(masked_attention(q, k, v, mask)), w_o)
+
+
+def keys_from_x(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """Values come from the memory but keys from x. The two belong together: a key describes the
+    token that hands over the value.
+    """
+    w_q, w_k, w_v, w_o = weights
+    q, k = split_heads(linear(x, w_q), heads), split_heads(linear(x, w_k), heads)
+    v = split_heads(linear(memory, w_v), heads)
     return linear(merge_heads(masked_attention(q, k, v, mask)), w_o)
 
 
@@ -336,6 +395,32 @@ def not_scaled(
     return _changed(x, memory, weights, heads, mask, attend=attend)
 
 
+def scaled_twice(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """The scores are divided by the root of K twice. `masked_attention` divides already; or did you
+    divide the scores by K itself?
+    """
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
+        return masked_attention(q / math.sqrt(q.shape[-1]), k, v, mask)
+
+    return _changed(x, memory, weights, heads, mask, attend=attend)
+
+
+def scores_times_mask(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """Hidden scores are set to 0, by a product with the mask. A score of 0 still gets a weight, for
+    exp(0) = 1. What number has the exponential 0?
+    """
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
+        return softmax(_hidden(_scores(q, k), mask, fill=0.0)) @ v
+
+    return _changed(x, memory, weights, heads, mask, attend=attend)
+
+
 def mask_inverted(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
@@ -355,8 +440,8 @@ def mask_ignored(
 def mask_after_softmax(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
-    """Hidden weights are set to 0 after the softmax, so that the others no longer sum to 1. Hide
-    the scores before it.
+    """Hidden attention weights are set to 0 after the softmax, so that the others no longer sum
+    to 1. Hide the scores before it.
     """
 
     def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
@@ -405,7 +490,7 @@ def over_heads(
 def over_queries(
     x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
 ) -> Any:
-    """The softmax runs over the queries. The weights of one query over all keys sum to 1."""
+    """The softmax runs over the queries. A query shares its attention out among the keys."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
         return softmax(_hidden(_scores(q, k), mask), dim=-2).nan_to_num() @ v
@@ -433,6 +518,29 @@ def masks_in_wrong_order(
     full = mask.expand(x.shape[0], heads, x.shape[1], memory.shape[1])
     mixed = full.transpose(0, 1).reshape(full.shape)
     return multi_head_attention(x, memory, weights, heads, mixed)
+
+
+def mask_made_on_the_cpu(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """Where no mask is given you make one, and it stands on the CPU wherever x is. Make it on the
+    device of x, or make none: `masked_attention` takes None.
+    """
+    if mask is None:
+        mask = torch.ones(x.shape[1], memory.shape[1], dtype=torch.bool)
+    return multi_head_attention(x, memory, weights, heads, mask)
+
+
+def mask_changed(
+    x: Tensor, memory: Tensor, weights: Projections, heads: int, mask: Mask = None
+) -> Any:
+    """The answer is right, but the mask has other entries after the call: the caller may still need
+    it. Work on a copy.
+    """
+    answer = multi_head_attention(x, memory, weights, heads, mask)
+    if mask is not None:
+        mask[..., 0] = True
+    return answer
 
 
 def with_input_added(
@@ -564,14 +672,22 @@ EXERCISE = Exercise(
         no_output_matrix,
         untransposed,
         output_untransposed,
+        queries_untransposed,
+        keys_untransposed,
+        values_untransposed,
+        values_by_key_matrix,
+        keys_by_query_matrix,
         keys_and_values_swapped,
         queries_and_keys_swapped,
         memory_ignored,
         values_from_x,
+        keys_from_x,
         roles_swapped,
         scaled_by_model,
         scaled_by_heads,
         not_scaled,
+        scaled_twice,
+        scores_times_mask,
         mask_inverted,
         mask_ignored,
         mask_after_softmax,
@@ -581,6 +697,8 @@ EXERCISE = Exercise(
         over_queries,
         always_causal,
         masks_in_wrong_order,
+        mask_made_on_the_cpu,
+        mask_changed,
         with_input_added,
         with_weights,
         changed_in_place(multi_head_attention),

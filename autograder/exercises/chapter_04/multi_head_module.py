@@ -4,6 +4,7 @@ Out of scope: grouped heads and caches (chapter 05), dropout (chapter 12).
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import Call, Request
-from solutions.heads import MultiHeadAttention, multi_head_attention
+from solutions.heads import MultiHeadAttention, merge_heads, multi_head_attention, split_heads
 from solutions.masked import masked_attention
 from solutions.masks import causal_mask
 
@@ -104,8 +105,14 @@ def kept(rng: Generator) -> Iterator[Trial]:
     yield from map(_on_module, function.kept(rng))
 
 
+def training(rng: Generator) -> Iterator[Trial]:
+    for trial in (*another_sequence(rng), *masked_alone(rng)):
+        request = replace(trial.request, train=True)
+        yield Trial(request, f"{trial.inputs}, in training", trial.sizes, trial.returns)
+
+
 def devices(rng: Generator) -> Iterator[Trial]:
-    yield from map(elsewhere, (*masked(rng), *masked_alone(rng)))
+    yield from map(elsewhere, (*masked(rng), *masked_alone(rng), *another_sequence(rng)))
 
 
 CASES = (
@@ -117,9 +124,10 @@ CASES = (
     Case("a token that sees nothing gets zeros", sees_nothing, values),
     Case("works with one head, entry, token, key or example", small, values),
     Case("the second call does not depend on the first", several_calls, values),
-    Case("the gradient reaches x and the memory", gradients, values),
+    Case("the gradient reaches x, memory and all weights", gradients, values, weight=3),
     Case("the dtype of the weights is kept", dtypes, values, tolerance=6e-2),
     Case("nothing that was given is changed", kept, inputs_kept),
+    Case("training or not, the numbers are the same", training, values),
     Case("works on whatever device module and x are on", devices, values),
 )
 
@@ -130,14 +138,19 @@ OF_THE_FUNCTION = (
     function.entry_by_entry,
     function.merged_by_entry,
     function.no_output_matrix,
+    function.values_by_key_matrix,
+    function.keys_by_query_matrix,
     function.keys_and_values_swapped,
     function.queries_and_keys_swapped,
     function.memory_ignored,
     function.values_from_x,
+    function.keys_from_x,
     function.roles_swapped,
     function.scaled_by_model,
     function.scaled_by_heads,
     function.not_scaled,
+    function.scaled_twice,
+    function.scores_times_mask,
     function.mask_inverted,
     function.mask_ignored,
     function.mask_after_softmax,
@@ -147,6 +160,8 @@ OF_THE_FUNCTION = (
     function.over_queries,
     function.always_causal,
     function.masks_in_wrong_order,
+    function.mask_made_on_the_cpu,
+    function.mask_changed,
     function.with_input_added,
     function.with_weights,
 )
@@ -191,6 +206,18 @@ class FirstMemoryKept(MultiHeadAttention):
         return super().forward(x, memory if self.seen is None else self.seen, mask)
 
 
+class LastMemoryKept(MultiHeadAttention):
+    """A memory that was given once is used again in a later call that gives none. Without a memory,
+    x reads itself: keep nothing between calls.
+    """
+
+    seen: Mask = None
+
+    def forward(self, x: Tensor, memory: Mask = None, mask: Mask = None) -> Tensor:
+        self.seen = self.seen if memory is None else memory
+        return super().forward(x, self.seen, mask)
+
+
 class HeadsForWidth(MultiHeadAttention):
     """`heads` is taken for the width of a head. It says how many there are."""
 
@@ -205,6 +232,73 @@ class WithBiases(MultiHeadAttention):
         super().__init__(d_model, heads)
         for name in ("w_q", "w_k", "w_v", "w_o"):
             setattr(self, name, nn.Linear(d_model, d_model))
+
+
+class OutputBias(MultiHeadAttention):
+    """The output layer has a bias. `nn.Linear` makes one unless it is told not to."""
+
+    def __init__(self, d_model: int, heads: int) -> None:
+        super().__init__(d_model, heads)
+        self.w_o = nn.Linear(d_model, d_model)
+
+
+class DropoutAtTheEnd(MultiHeadAttention):
+    """Entries of the output are dropped while training. This layer has no dropout; a block puts
+    some around it (chapter 12).
+    """
+
+    rate = 0.1
+
+    def forward(self, x: Tensor, memory: Mask = None, mask: Mask = None) -> Tensor:
+        return F.dropout(super().forward(x, memory, mask), self.rate, self.training)
+
+
+class HalfDropped(DropoutAtTheEnd):
+    """Half of the output is dropped while training. This layer has no dropout; a block puts some
+    around it (chapter 12).
+    """
+
+    rate = 0.5
+
+
+class DropoutOfWeights(MultiHeadAttention):
+    """Attention weights are dropped while training, as `nn.MultiheadAttention` does if it is told
+    to. This layer has no dropout.
+    """
+
+    def forward(self, x: Tensor, memory: Mask = None, mask: Mask = None) -> Tensor:
+        memory = x if memory is None else memory
+        q, k, v = (
+            split_heads(layer(y), self.heads)
+            for layer, y in ((self.w_q, x), (self.w_k, memory), (self.w_v, memory))
+        )
+        one_hot = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device).expand(
+            *k.shape[:2], -1, -1
+        )
+        attention = F.dropout(masked_attention(q, k, one_hot, mask), 0.1, self.training)
+        mixed: Tensor = self.w_o(merge_heads(attention @ v))
+        return mixed
+
+
+class WeightsNeverTrain(MultiHeadAttention):
+    """The numbers are right, but the module's weights get no gradient, so they never learn: use the
+    layers, or their `weight` itself, not `weight.data` or a detached copy.
+    """
+
+    def forward(self, x: Tensor, memory: Mask = None, mask: Mask = None) -> Tensor:
+        frozen = tuple(getattr(self, name.split(".")[0]).weight.detach() for name in NAMES)
+        return multi_head_attention(x, x if memory is None else memory, frozen, self.heads, mask)
+
+
+class QueriesNeverTrain(MultiHeadAttention):
+    """The numbers are right, but w_q gets no gradient, so it never learns: `weight.data`, `detach`
+    or `no_grad` cuts it off.
+    """
+
+    def forward(self, x: Tensor, memory: Mask = None, mask: Mask = None) -> Tensor:
+        w_q, w_k, w_v, w_o = (getattr(self, name.split(".")[0]).weight for name in NAMES)
+        weights = (w_q.detach(), w_k, w_v, w_o)
+        return multi_head_attention(x, x if memory is None else memory, weights, self.heads, mask)
 
 
 class ByEinsum(nn.Module):
@@ -327,8 +421,15 @@ EXERCISE = Exercise(
         MaskOnlyWithMemory,
         MaskOnlyAlone,
         FirstMemoryKept,
+        LastMemoryKept,
         HeadsForWidth,
         WithBiases,
+        OutputBias,
+        DropoutAtTheEnd,
+        HalfDropped,
+        DropoutOfWeights,
+        WeightsNeverTrain,
+        QueriesNeverTrain,
         on_the_cpu(MultiHeadAttention),
         always_float32(MultiHeadAttention),
         cut_from_autograd(MultiHeadAttention),

@@ -132,6 +132,13 @@ def folded(x: Tensor, heads: int) -> Tensor:
     return split_heads(x, heads).flatten(0, 1)
 
 
+def axis_lost(x: Tensor, heads: int) -> Tensor:
+    """You squeeze: axes of size 1 get lost. With one example, one head or one token the result
+    still has four axes.
+    """
+    return split_heads(x, heads).squeeze()
+
+
 def in_a_tuple(x: Tensor, heads: int) -> tuple[Tensor, ...]:
     """You return the pieces one by one. Put them into one tensor with an axis for the heads."""
     return x.chunk(heads, dim=-1)
@@ -212,6 +219,7 @@ EXERCISE = Exercise(
         heads_taken_for_width,
         heads_outside,
         heads_last,
+        axis_lost,
         folded,
         in_a_tuple,
         first_example,

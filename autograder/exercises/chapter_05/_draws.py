@@ -47,3 +47,14 @@ def far_apart(q: Tensor, k: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
     order = torch.rand(*k.shape[:2], tokens, generator=rng).argsort(-1)
     far_k[..., 0] = 20.0 + 20.0 * order
     return far_q, far_k
+
+
+def far_below(q: Tensor, k: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
+    """Make queries and keys like these, with scores below -30,000, the lower the higher the order.
+
+    Far below what a mask is often filled with, and far from one another.
+    """
+    low_q, low_k = torch.zeros_like(q), torch.zeros_like(k)
+    low_q[..., 0] = -1000.0 - 100.0 * torch.arange(q.shape[2])
+    low_k[..., 0] = 100.0 + 100.0 * order
+    return low_q, low_k

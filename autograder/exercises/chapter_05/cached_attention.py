@@ -5,7 +5,7 @@ Out of scope: shared heads (grouped_query_attention), positions (chapter 06).
 
 import math
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_05 import CHAPTER
-from autograder.exercises.chapter_05._draws import READY_MADE, Sizes, cache_of, far_apart
+from autograder.exercises.chapter_05._draws import READY_MADE, Sizes, cache_of, far_apart, far_below
 from autograder.inputs import described, normal, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
@@ -27,6 +27,7 @@ from solutions.masks import causal_mask
 NEW = "B H L K"
 RETURNS = "answers, cache"
 Answer = tuple[Tensor, KVCache]
+Weigh = Callable[[Tensor, Tensor], Tensor]  # scores and what may be seen -> weights
 
 
 def _new(rng: Generator, of: Sizes) -> list[Tensor]:
@@ -97,7 +98,12 @@ def equal_sizes(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, dict.fromkeys("BHLK", n), n)
     of, before = _drawn(rng)
     yield _trial(rng, {**of, "L": before}, before)
-    turned = [normal(rng, "B L H K", of).transpose(1, 2) for _ in "qkv"]  # as split heads are
+
+
+def turned_heads(rng: Generator) -> Iterator[Trial]:
+    """As split heads are: not contiguous."""
+    of, before = _drawn(rng)
+    turned = [normal(rng, "B L H K", of).transpose(1, 2) for _ in "qkv"]
     past = cache_of(rng, "H", of, before)
     yield Trial(call(*turned, past), _words(of, before), of, RETURNS)
 
@@ -114,6 +120,18 @@ def large_scores(rng: Generator) -> Iterator[Trial]:
     past, old = cache_of(rng, "H", of, before)
     q, keys = far_apart(q, torch.cat([past, k], 2), rng)
     words = f"{_words(of, before)}, scores of thousands"
+    request = call(q, keys[:, :, before:], v, (keys[:, :, :before], old))
+    yield Trial(request, words, of, RETURNS)
+
+
+def high_but_hidden(rng: Generator) -> Iterator[Trial]:
+    """Each token has a far higher score with those after it, which are hidden."""
+    of, before = _drawn(rng)
+    q, k, v = _new(rng, of)
+    past, old = cache_of(rng, "H", of, before)
+    keys = torch.cat([past, k], 2)
+    q, keys = far_below(q, keys, torch.arange(keys.shape[2]).flip(0))
+    words = f"{_words(of, before)}, scores below -30,000"
     request = call(q, keys[:, :, before:], v, (keys[:, :, :before], old))
     yield Trial(request, words, of, RETURNS)
 
@@ -145,10 +163,12 @@ CASES = (
     Case("a single new token sees everything so far", one_token, values),
     Case("chunk after chunk, as in generation", a_generation, values),
     Case("a second prompt does not hear of the first", two_prompts, values),
-    Case("two continuations can share one cache", forks, values),
+    Case("two continuations can share one cache", forks, inputs_kept),
     Case("works where sizes happen to be equal", equal_sizes, values),
+    Case("works on tensors that are not contiguous", turned_heads, values),
     Case("works for one example, one head and one entry", singles, values),
     Case("scores in the thousands stay finite", large_scores, values),
+    Case("later tokens stay hidden, however high their scores", high_but_hidden, values, weight=2),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("the tensors and the cache are not changed", kept, inputs_kept),
     Case("works on whatever device the tensors are on", devices, values),
@@ -307,6 +327,82 @@ def no_scale(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> A
     return cached_attention(q * math.sqrt(q.shape[-1]), k, v, cache)
 
 
+def _weighted(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None, weigh: Weigh) -> Answer:
+    """Attend with weights that are made of scores and a mask."""
+    grown = extend_cache(cache, k, v)
+    scores = q @ grown[0].mT / math.sqrt(q.shape[-1])
+    seen = causal_mask(q.shape[2], grown[0].shape[2], q.device)
+    return weigh(scores, seen) @ grown[1], grown
+
+
+def divided_by_width(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The scores are divided by K, the width of a head. It should be the root of it."""
+    return cached_attention(q / math.sqrt(q.shape[-1]), k, v, cache)
+
+
+def over_queries(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The softmax runs over the new tokens, axis -2. Each of them shares its weight among keys."""
+    return _weighted(q, k, v, cache, lambda s, seen: s.masked_fill(~seen, -math.inf).softmax(-2))
+
+
+def filled_with_zero(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """Hidden scores are set to 0, or multiplied by it. A score of 0 is an ordinary one, and exp(0)
+    is 1: which score gives no weight at all?
+    """
+    return _weighted(q, k, v, cache, lambda s, seen: (s * seen).softmax(-1))
+
+
+def masked_afterwards(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """Hidden weights are set to 0 after the softmax, and the rest of a row no longer sums to 1."""
+    return _weighted(q, k, v, cache, lambda s, seen: s.softmax(-1) * seen)
+
+
+def fill_not_low_enough(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """Hidden scores get a number that is low, but not low enough, such as -10,000: where scores
+    that count are lower still, the hidden keys win. Nothing is below -inf.
+    """
+    return _weighted(q, k, v, cache, lambda s, seen: s.masked_fill(~seen, -1e4).softmax(-1))
+
+
+def masked_too_late(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The mask comes after the softmax, and each row is divided by its sum once more. If a hidden
+    score is far above the others, their weights are 0 by then: hide scores, not weights.
+    """
+
+    def late(scores: Tensor, seen: Tensor) -> Tensor:
+        weights = scores.softmax(-1) * seen
+        return (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0)
+
+    return _weighted(q, k, v, cache, late)
+
+
+def other_triangle(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The mask keeps the wrong triangle (`triu` instead of `tril`): a token sees itself and what
+    comes after it. True means may attend.
+    """
+    grown = extend_cache(cache, k, v)
+    length, tokens = q.shape[2], grown[0].shape[2]
+    seen = torch.ones(length, tokens, dtype=torch.bool, device=q.device)
+    return _masked(q, grown, seen.triu(tokens - length))
+
+
+def grown_in_place(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The tensors of the cache that came in grow themselves (`.data =`, `set_`, `resize_`). Whoever
+    else continues from it finds tokens in it that it never saw: make a new pair.
+    """
+    answers, grown = cached_attention(q, k, v, cache)
+    for old, new in zip(cache or (), grown, strict=False):
+        old.data = new
+    return answers, grown
+
+
+def old_detached(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
+    """The cache is cut off before the tokens attend to it, so no gradient reaches it. If you want
+    to cut, cut what you return.
+    """
+    return cached_attention(q, k, v, cache and (cache[0].detach(), cache[1].detach()))
+
+
 def last_answer_alone(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Answer:
     """Only the answer for the last new token comes back. Asked is one for each of them: the layers
     above need all.
@@ -364,6 +460,18 @@ def in_two_parts(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) 
     return answers, (torch.cat([past[0], k], 2), torch.cat([past[1], v], 2))
 
 
+def one_by_one(q: Tensor, k: Tensor, v: Tensor, cache: KVCache | None = None) -> Any:
+    """New tokens join one by one, each attends to all; no gradient for what is returned."""
+    held, answers = [] if cache is None else [cache], []
+    for i in range(q.shape[2]):
+        held.append((k[:, :, i : i + 1], v[:, :, i : i + 1]))
+        keys, grown = (torch.cat(parts, 2) for parts in zip(*held, strict=True))
+        scores = torch.einsum("bhk,bhmk->bhm", q[:, :, i], keys) * q.size(-1) ** -0.5
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        answers.append(torch.einsum("bhm,bhmk->bhk", powers, grown) / powers.sum(-1, keepdim=True))
+    return torch.stack(answers, 2), [keys.detach(), grown.detach()]
+
+
 EXERCISE = Exercise(
     solution=cached_attention,
     chapter=CHAPTER,
@@ -374,8 +482,9 @@ EXERCISE = Exercise(
     statement=(
         "New tokens arrive, one or many. Let each attend to everything in the cache, to the new "
         "tokens before it and to itself. Return the answers, and the cache with the new tokens in "
-        "it. Your functions from chapters 2 and 3 may help; torch's ready-made attention is not "
-        "allowed."
+        "it. `causal_mask(n_q, n_k, device)` and `masked_attention(q, k, v, mask)` of chapter 3 "
+        "are imported at the top, and your `extend_cache` is there too; torch's ready-made "
+        "attention is not allowed."
     ),
     example=(
         "One token with key 0 and value 0 is in the cache. A second one arrives with query 0, key "
@@ -387,11 +496,14 @@ EXERCISE = Exercise(
         "Two results: answers (B, H, L, K), and the pair (keys, values), old tokens first.",
         "No cache, None, means that nothing came before. Nothing is remembered between calls, and "
         "the cache that comes in is not changed.",
+        "Gradients flow from the answers to everything that comes in. The cache that is returned "
+        "may be cut off from them, as it often is where text is generated.",
     ),
     hints=(
         "Extend the cache first. Then there are L queries, and one key for each token so far.",
-        "For which j may new token i attend to key j, if P tokens were there before? Does your "
-        "causal mask of chapter 3 do this for L queries and P + L keys?",
+        "If p tokens are in the cache, new token i is at position p + i. For which j may it attend "
+        "to key j? `causal_mask` of chapter 3 takes two numbers, n_q and n_k: what are they here, "
+        "and where is its last row?",
         "The mask goes over a rectangle: as many rows as new tokens, as many columns as all.",
     ),
     cases=CASES,
@@ -418,11 +530,20 @@ EXERCISE = Exercise(
         no_scale,
         last_answer_alone,
         unstable,
+        divided_by_width,
+        over_queries,
+        filled_with_zero,
+        masked_afterwards,
+        fill_not_low_enough,
+        masked_too_late,
+        other_triangle,
+        grown_in_place,
+        old_detached,
         on_the_cpu(cached_attention),
         always_float32(cached_attention),
         cut_from_autograd(cached_attention),
         changed_in_place(cached_attention),
     ),
-    alternatives=(query_by_query, by_positions, in_two_parts),
+    alternatives=(query_by_query, by_positions, in_two_parts, one_by_one),
     forbidden=READY_MADE,
 )

@@ -4,6 +4,7 @@ Out of scope: attention (cached_attention), windows that forget (chapter 10).
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -53,11 +54,15 @@ def singles(rng: Generator) -> Iterator[Trial]:
 def equal_sizes(rng: Generator) -> Iterator[Trial]:
     n = sizes(rng, "B")["B"]
     yield _trial(rng, dict.fromkeys(("B", "G", "M", "L", "K"), n))
+
+
+def turned_heads(rng: Generator) -> Iterator[Trial]:
+    """As split heads are: not contiguous."""
     of = sizes(rng, "B G M L K")
     turned = [
         torch.randn(of["B"], n, of["G"], of["K"], generator=rng).transpose(1, 2)
         for n in (of["M"], of["M"], of["L"], of["L"])
-    ]  # not contiguous, as split heads are
+    ]
     yield Trial(call((turned[0], turned[1]), *turned[2:]), _words(of), of, "keys, values")
 
 
@@ -92,6 +97,7 @@ def gradients(rng: Generator) -> Iterator[Trial]:
     both = {**of, "N": of["M"] + of["L"]}
     trial = _trial(rng, of)
     yield backward(Trial(trial.request, trial.inputs, both), rng, "B G N K")
+    yield backward(_trial(rng, sizes(rng, NEW)), rng, NEW)
 
 
 CASES = (
@@ -100,7 +106,8 @@ CASES = (
     Case("works for one new token, and after a single old one", one_token, values),
     Case("works for one example, one head and one entry", singles, values),
     Case("works where sizes happen to be equal", equal_sizes, values),
-    Case("two continuations can share one cache", forks, values),
+    Case("works on tensors that are not contiguous", turned_heads, values),
+    Case("two continuations can share one cache", forks, inputs_kept),
     Case("a second prompt does not see the first", two_prompts, values),
     Case("the old cache itself is not changed", kept, inputs_kept),
     Case("the dtype is kept", dtypes, values),
@@ -210,6 +217,38 @@ def written_over(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
     return keys, grown
 
 
+def grown_in_place(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """The tensors of the old pair grow themselves (`.data =`, `set_`, `resize_`). Whoever else
+    holds that pair finds tokens in it that it never saw: leave it as it is and return a new one.
+    """
+    if cache is None:
+        return k, v
+    for old, new in zip(cache, (k, v), strict=True):
+        old.data = torch.cat([old, new], dim=2)
+    return cache
+
+
+def behind_the_keys(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """The new values stand behind the old keys: the values that were kept are lost."""
+    if cache is None:
+        return k, v
+    return extend_cache((cache[0], cache[0]), k, v)
+
+
+def old_detached(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """The numbers are right, but the old keys are cut off from their gradient (`detach`, `.data`,
+    `no_grad`). This function only joins: leave it to the caller to cut.
+    """
+    return extend_cache(cache and (cache[0].detach(), cache[1].detach()), k, v)
+
+
+def first_detached(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """Without a cache the new tokens come back cut off from their gradient (`detach`, `.data`).
+    Those that stand behind others keep theirs: why not the first?
+    """
+    return (k.detach(), v.detach()) if cache is None else extend_cache(cache, k, v)
+
+
 def first_call_forgotten(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
     """Before the first token there is no pair to unpack: the cache is None then."""
     keys, grown = cache  # type: ignore[misc]  # the mistake
@@ -262,6 +301,20 @@ def token_by_token(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
     return torch.stack(keys, 2), torch.stack(grown, 2)
 
 
+def in_one_tensor(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """Keys and values travel in one tensor and are taken apart at the end."""
+    both = torch.stack([k, v])
+    if cache is not None:
+        both = torch.cat([torch.stack(cache), both], dim=-2)
+    return both[0], both[1]
+
+
+def in_a_list(cache: KVCache | None, k: Tensor, v: Tensor) -> Any:
+    if not cache:
+        return [k, v]
+    return [torch.cat(both, dim=2) for both in zip(cache, (k, v), strict=True)]
+
+
 EXERCISE = Exercise(
     solution=extend_cache,
     chapter=CHAPTER,
@@ -307,6 +360,10 @@ EXERCISE = Exercise(
         crossed,
         oldest_dropped,
         written_over,
+        grown_in_place,
+        behind_the_keys,
+        old_detached,
+        first_detached,
         first_call_forgotten,
         one_tensor,
         last_of_the_new,
@@ -315,5 +372,5 @@ EXERCISE = Exercise(
         cut_from_autograd(extend_cache),
         changed_in_place(extend_cache, argument=2),
     ),
-    alternatives=(by_zip, with_copies, into_a_buffer, token_by_token),
+    alternatives=(by_zip, with_copies, into_a_buffer, token_by_token, in_one_tensor, in_a_list),
 )

@@ -15,6 +15,7 @@ from autograder.exercises.chapter_05._draws import (
     READY_MADE,
     Sizes,
     far_apart,
+    far_below,
     grouped_sizes,
     pair,
 )
@@ -94,9 +95,13 @@ def nothing_to_see(rng: Generator) -> Iterator[Trial]:
 
 def equal_sizes(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, dict.fromkeys("BLMK", 4) | {"H": 4, "G": 2})
+
+
+def turned_heads(rng: Generator) -> Iterator[Trial]:
+    """As split heads are: not contiguous."""
     of = _drawn(rng)
     turned = [normal(rng, axes, of).transpose(1, 2) for axes in ("B L H K", "B M G K", "B M G K")]
-    yield Trial(call(*turned), _words(of), of, QUERIES)  # not contiguous
+    yield Trial(call(*turned), _words(of), of, QUERIES)
 
 
 def singles(rng: Generator) -> Iterator[Trial]:
@@ -109,6 +114,17 @@ def large_scores(rng: Generator) -> Iterator[Trial]:
     q, k, v = _tensors(rng, of)
     words = f"{_words(of)}, scores of thousands"
     yield Trial(call(*far_apart(q, k, rng), v), words, of, QUERIES)
+
+
+def high_but_hidden(rng: Generator) -> Iterator[Trial]:
+    """Hide the keys with the higher scores, which are all far below 0."""
+    of = _drawn(rng)
+    q, k, v = _tensors(rng, of)
+    order = torch.rand(k.shape[:3], generator=rng).argsort(-1)
+    seen = (order >= of["M"] // 2).repeat_interleave(of["H"] // of["G"], 1)
+    mask = seen[:, :, None].expand(*q.shape[:3], -1).clone()
+    words = f"{_words(of)}, mask {tuple(mask.shape)}, scores below -30,000"
+    yield Trial(call(*far_below(q, k, order), v, mask), words, of, QUERIES)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -138,8 +154,10 @@ CASES = (
     Case("works for a single query, with a mask and without", one_query, values),
     Case("a query that sees nothing gets zeros", nothing_to_see, zeros_kept),
     Case("works where sizes happen to be equal", equal_sizes, values),
+    Case("works on tensors that are not contiguous", turned_heads, values),
     Case("works for one example, one key and one entry", singles, values),
     Case("scores in the thousands stay finite", large_scores, values),
+    Case("hidden keys stay hidden, however high their scores", high_but_hidden, values, weight=2),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("q, k, v and the mask are not changed", kept, inputs_kept),
     Case("works on whatever device the tensors are on", devices, values),
@@ -280,7 +298,82 @@ def uniform_rows(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) ->
     """A query that sees nothing gets the mean of all values, since all its scores are filled with
     the same number. Here it gets zeros.
     """
-    return _nothing_seen(-1e4, q, k, v, mask)
+    return _nothing_seen(-1e9, q, k, v, mask)
+
+
+def fill_not_low_enough(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Hidden scores get a number that is low, but not low enough, such as -10,000: where scores
+    that count are lower still, the hidden keys win. Nothing is below -inf.
+    """
+    answers = _nothing_seen(-1e4, q, k, v, mask)
+    return answers if mask is None else answers * mask.any(-1, keepdim=True)
+
+
+def lowered(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """A number such as -10,000 is added to hidden scores. Those that were high enough still win,
+    and where all are hidden, they share the weight as before. Nothing is below -inf.
+    """
+    scores = q @ _per_query_head(k, q).mT / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores - 1e4 * ~mask
+    return scores.softmax(-1) @ _per_query_head(v, q)
+
+
+def masked_too_late(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The mask comes after the softmax, and each row is divided by its sum once more. If a hidden
+    score is far above the others, their weights are 0 by then: hide scores, not weights.
+    """
+    weights = (q @ _per_query_head(k, q).mT / math.sqrt(q.shape[-1])).softmax(-1)
+    if mask is not None:
+        weights = weights * mask
+        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num(0.0)
+    return weights @ _per_query_head(v, q)
+
+
+def repeated_g_times(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Each key head is repeated G times, and that is not how many query heads there are afterwards.
+    How many query heads share one of the G?
+    """
+    g = k.shape[1]
+    return masked_attention(q, k.repeat_interleave(g, 1), v.repeat_interleave(g, 1), mask)
+
+
+def owner_by_g(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Query head i uses key/value head i // G. Divide by the number of query heads in a group,
+    which is H / G: with H = 6 and G = 3, two.
+    """
+    owner = torch.arange(q.shape[1], device=q.device) // k.shape[1]
+    return masked_attention(q, k[:, owner], v[:, owner], mask)
+
+
+def _grouped(q: Tensor, k: Tensor, v: Tensor, seen: Tensor | None) -> Tensor:
+    """Attend with an axis for groups: (B, G, heads of a group, L, M) scores."""
+    return masked_attention(_in_groups(q, k), k[:, :, None], v[:, :, None], seen).flatten(1, 2)
+
+
+def mask_without_groups(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Your scores have an axis for groups, the mask has none: it lies against the wrong axes. Bring
+    it to (B, H, L, M) and cut H as you cut it in the queries.
+    """
+    return _grouped(q, k, v, mask)
+
+
+def mask_tiled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The query heads are in groups of neighbours, but the heads of the mask are dealt out: its
+    axes for groups and for heads of a group have changed places.
+    """
+    if mask is None:
+        return grouped_query_attention(q, k, v)
+    shape = q.shape[0], -1, k.shape[1], q.shape[2], k.shape[2]
+    seen = mask.expand(*q.shape[:3], k.shape[2]).reshape(shape)
+    return _grouped(q, k, v, seen.transpose(1, 2))
+
+
+def always_causal(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Without a mask yours is causal. None hides nothing here: whoever wants a causal mask passes
+    one.
+    """
+    causal = causal_mask(q.shape[2], k.shape[2], q.device)
+    return grouped_query_attention(q, k, v, causal if mask is None else mask)
 
 
 def no_scale(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -351,6 +444,17 @@ def by_index(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Ten
     return torch.where(mask, weights, torch.zeros_like(weights)) @ v[:, owner]
 
 
+def by_kron(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Repeat with a Kronecker product; the lowest finite number, then zeros."""
+    one = torch.ones(1, q.shape[1] // k.shape[1], 1, 1, dtype=k.dtype, device=k.device)
+    keys, grown = (torch.kron(x.contiguous(), one) for x in (k, v))
+    scores = torch.einsum("bhlk,bhmk->bhlm", q / q.size(-1) ** 0.5, keys)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(q.dtype).min)
+    weights = scores.softmax(-1) if mask is None else scores.softmax(-1) * mask
+    return weights @ grown
+
+
 EXERCISE = Exercise(
     solution=grouped_query_attention,
     chapter=CHAPTER,
@@ -360,8 +464,9 @@ EXERCISE = Exercise(
     difficulty=3,
     statement=(
         "There are H query heads and only G key/value heads. Neighbouring query heads form a group "
-        "and share one key/value head. Return an answer for each query head. Your masked attention "
-        "of chapter 3 may do the rest; torch's ready-made attention is not allowed."
+        "and share one key/value head. Return an answer for each query head. `masked_attention(q, "
+        "k, v, mask)` of chapter 3 is imported at the top and may do the rest; torch's ready-made "
+        "attention is not allowed."
     ),
     example=(
         "Four query heads, two key/value heads, one token whose values are 1 and 2. With one key "
@@ -404,11 +509,19 @@ EXERCISE = Exercise(
         scale_of_the_model,
         keys_for_values,
         unstable,
+        fill_not_low_enough,
+        lowered,
+        masked_too_late,
+        repeated_g_times,
+        owner_by_g,
+        mask_without_groups,
+        mask_tiled,
+        always_causal,
         on_the_cpu(grouped_query_attention),
         always_float32(grouped_query_attention),
         cut_from_autograd(grouped_query_attention),
         changed_in_place(grouped_query_attention),
     ),
-    alternatives=(by_einsum, head_by_head, by_expand, by_index),
+    alternatives=(by_einsum, head_by_head, by_expand, by_index, by_kron),
     forbidden=READY_MADE,
 )

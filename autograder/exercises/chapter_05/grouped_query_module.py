@@ -147,12 +147,12 @@ CASES = (
     Case("a single new token sees everything so far", one_token, values),
     Case("chunk after chunk, as in generation", a_generation, values),
     Case("a second prompt does not hear of the first", two_prompts, values),
-    Case("two continuations can share one cache", forks, values),
+    Case("two continuations can share one cache", forks, inputs_kept),
     Case("works with one key head and with one for each query", limits, values),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("x and the cache are not changed", kept, inputs_kept),
     Case("works on whatever device everything is on", devices, values),
-    Case("the gradient reaches x and the cache", gradients, values),
+    Case("the gradient reaches x, the cache and all weights", gradients, values),
 )
 
 
@@ -284,6 +284,34 @@ class ResidualAdded(_Parts):
         return answers + x, grown
 
 
+class ValuesFromKeys(_Parts):
+    """w_k makes both keys and values, and w_v is not used."""
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, _ = super().project(x)
+        return q, k, k
+
+
+class QueriesByReshape(_Parts):
+    """The query heads are cut by a reshape straight to (B, H, L, K), which mixes up tokens and
+    heads. Keys and values are cut as they should be: do the same for the queries.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        _, k, v = super().project(x)
+        return _viewed(self.w_q(x), self.heads), k, v
+
+
+class KeysByReshape(_Parts):
+    """Keys and values are cut into heads by a reshape straight to (B, G, L, K), which mixes up
+    tokens and heads. The queries are cut as they should be: do the same for keys and values.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, _, _ = super().project(x)
+        return q, _viewed(self.w_k(x), self.kv_heads), _viewed(self.w_v(x), self.kv_heads)
+
+
 class CacheIgnored(_Parts):
     """New tokens attend to each other alone: the cache grows, but nobody reads it."""
 
@@ -341,6 +369,51 @@ class LeftFromBefore(_Parts):
         return answers, grown
 
 
+class OwnCacheAlone(_Parts):
+    """The layer keeps a cache in itself and does not read the one that is passed. It is an
+    argument: start from it, return the longer one, and keep nothing.
+    """
+
+    own: KVCache | None = None
+
+    def forward(self, x: Tensor, cache: KVCache | None = None) -> Answer:
+        answers, self.own = super().forward(x, self.own)
+        return answers, self.own
+
+
+class OldDetached(_Parts):
+    """The cache is cut off before the tokens attend to it, so no gradient reaches it. If you want
+    to cut, cut what you return.
+    """
+
+    def forward(self, x: Tensor, cache: KVCache | None = None) -> Answer:
+        return super().forward(x, cache and (cache[0].detach(), cache[1].detach()))
+
+
+class QueryMatrixCut(_Parts):
+    """The numbers are right, but w_q is cut off (`.data`, `detach`) and will never learn. Use the
+    module, `self.w_q(x)`, or its weight as it is.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        _, k, v = super().project(x)
+        return split_heads(linear(x, self.w_q.weight.detach()), self.heads), k, v
+
+
+class AllMatricesCut(_Parts):
+    """The numbers are right and the gradient reaches x, but no weight gets one (`.data`, `detach`):
+    this layer will never learn. Use the modules, `self.w_q(x)`, or their weights as they are.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = (linear(x, w.weight.detach()) for w in (self.w_q, self.w_k, self.w_v))
+        q, k = split_heads(q, self.heads), split_heads(k, self.kv_heads)
+        return q, k, split_heads(v, self.kv_heads)
+
+    def join(self, answers: Tensor) -> Tensor:
+        return linear(merge_heads(answers), self.w_o.weight.detach())
+
+
 class AnswersAlone(_Parts):
     """Only the answers come back. The caller needs the longer cache for the next step."""
 
@@ -375,6 +448,14 @@ class WithBias(GroupedQueryAttention):
             setattr(self, name, nn.Linear(d_model, rows))
 
 
+class BiasOnOutput(GroupedQueryAttention):
+    """w_o has a bias, which is the default of nn.Linear. Here none of the four has one."""
+
+    def __init__(self, d_model: int, heads: int, kv_heads: int) -> None:
+        super().__init__(d_model, heads, kv_heads)
+        self.w_o = nn.Linear(d_model, d_model)
+
+
 class Fused(nn.Module):
     """One matrix makes queries, keys and values. Many models do so; here they are w_q, w_k and w_v,
     since they differ in size.
@@ -396,6 +477,18 @@ class ChangedInPlace(_Parts):
         answers, grown = super().forward(x, cache)
         if cache is not None:
             cache[0].zero_()
+        return answers, grown
+
+
+class GrownInPlace(_Parts):
+    """The tensors of the cache that came in grow themselves (`.data =`, `set_`, `resize_`). Whoever
+    else continues from it finds tokens in it that it never saw: make a new pair.
+    """
+
+    def forward(self, x: Tensor, cache: KVCache | None = None) -> Answer:
+        answers, grown = super().forward(x, cache)
+        for old, new in zip(cache or (), grown, strict=False):
+            old.data = new
         return answers, grown
 
 
@@ -425,6 +518,35 @@ class ByEinsum(nn.Module):
         scores = torch.where(spot <= spot[start:, None], scores, -math.inf)
         mixed = torch.einsum("bgslm,bgmk->blgsk", softmax(scores, dim=-1), v)
         return self.w_o(mixed.flatten(2)), (k, v)
+
+
+class ByOwner(nn.Module):
+    """Look the owner of each query head up; the cache that is returned is for inference alone."""
+
+    def __init__(self, d_model: int, heads: int, kv_heads: int) -> None:
+        super().__init__()
+        self.width = d_model // heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (
+            nn.Linear(d_model, count * self.width, bias=False)
+            for count in (heads, kv_heads, kv_heads, heads)
+        )
+
+    def forward(self, x: Tensor, cache: KVCache | None = None) -> Any:
+        batch, new, width = x.shape
+        q, k, v = (
+            w(x).view(batch, new, -1, self.width).permute(0, 2, 1, 3)
+            for w in (self.w_q, self.w_k, self.w_v)
+        )
+        if cache:
+            k, v = (torch.cat(both, 2) for both in zip(cache, (k, v), strict=True))
+        tokens, heads = k.shape[2], q.shape[1]
+        owner = torch.arange(heads, device=x.device) * k.shape[1] // heads
+        scores = q @ k[:, owner].transpose(-1, -2) * self.width**-0.5
+        last = torch.arange(tokens - new, tokens, device=x.device)
+        hidden = torch.arange(tokens, device=x.device) > last.unsqueeze(1)
+        weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1)
+        mixed = (weights @ v[:, owner]).permute(0, 2, 1, 3).reshape(batch, new, width)
+        return self.w_o(mixed), [k.detach(), v.detach()]
 
 
 class HeadByHead(nn.Module):
@@ -470,8 +592,10 @@ EXERCISE = Exercise(
     statement=(
         "Write the module: projections, heads that share keys, causal attention over the cache and "
         "the new tokens, and the output matrix. It takes new tokens and a cache, and returns "
-        "answers and the longer cache. Use your functions from this chapter and the last; torch's "
-        "ready-made attention is not allowed."
+        "answers and the longer cache. Your functions of this chapter are there, and "
+        "`split_heads(x, heads)`, "
+        "`merge_heads(x)` and `causal_mask(n_q, n_k, device)` are imported at the top; "
+        "torch's ready-made attention is not allowed."
     ),
     example=(
         "With d_model = 12, 6 heads and 3 key/value heads, a head is 2 wide: w_k has 6 rows, and 5 "
@@ -483,6 +607,8 @@ EXERCISE = Exercise(
         "The cache is a pair (keys, values), each (B, G, M, K): G heads, not H, old tokens first.",
         "The layer remembers nothing between calls and leaves x and the cache as they are. Where "
         "no cache is passed, nothing came before.",
+        "Gradients flow from the answers to x, to the cache that comes in and to all four weights. "
+        "The cache that is returned may be cut off from them.",
     ),
     hints=(
         "How wide is a head, and how many rows have w_k and w_v?",
@@ -519,7 +645,16 @@ EXERCISE = Exercise(
         always_float32(GroupedQueryAttention),
         cut_from_autograd(GroupedQueryAttention),
         ChangedInPlace,
+        GrownInPlace,
+        ValuesFromKeys,
+        QueriesByReshape,
+        KeysByReshape,
+        OwnCacheAlone,
+        OldDetached,
+        QueryMatrixCut,
+        AllMatricesCut,
+        BiasOnOutput,
     ),
-    alternatives=(ByEinsum, HeadByHead),
+    alternatives=(ByEinsum, HeadByHead, ByOwner),
     forbidden=READY_MADE,
 )

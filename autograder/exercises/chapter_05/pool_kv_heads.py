@@ -210,6 +210,35 @@ def roles_swapped(w: Tensor, heads: int, kv_heads: int) -> Tensor:
     return _groups(w, heads, heads // kv_heads).mean(1).flatten(0, 1)
 
 
+def pairs(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """You take pairs of heads, whatever `kv_heads` says. How many heads make a group?"""
+    return w.reshape(heads // 2, -1, w.shape[0] // heads, w.shape[1])[:, :2].mean(1).flatten(0, 1)
+
+
+def across_groups(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """The groups are right, but the mean runs across them: the first head of each group with the
+    first of the others. Take it over the heads of one group; `kv_heads` matrices are left.
+    """
+    return _groups(w, heads, kv_heads).mean(0).flatten(0, 1)
+
+
+def over_heads(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """The sum of a group is divided by `heads`, the number of all. How many are in the sum?"""
+    return _groups(w, heads, kv_heads).sum(1).flatten(0, 1) / heads
+
+
+def over_kv_heads(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """The sum of a group is divided by `kv_heads`, the number of groups. How many are in one?"""
+    return _groups(w, heads, kv_heads).sum(1).flatten(0, 1) / kv_heads
+
+
+def of_the_transpose(w: Tensor, heads: int, kv_heads: int) -> Tensor:
+    """You pool the transpose of w. The shape is right, but the rows of w belong to heads; its
+    columns belong to the input.
+    """
+    return pool_kv_heads(w.T, heads, kv_heads)
+
+
 def head_by_head(w: Tensor, heads: int, kv_heads: int) -> Tensor:
     per_head = w.chunk(heads)
     share = heads // kv_heads
@@ -284,6 +313,11 @@ EXERCISE = Exercise(
         mean_of_all,
         axes_left,
         roles_swapped,
+        pairs,
+        across_groups,
+        over_heads,
+        over_kv_heads,
+        of_the_transpose,
         on_the_cpu(pool_kv_heads),
         always_float32(pool_kv_heads),
         cut_from_autograd(pool_kv_heads),

@@ -1,0 +1,402 @@
+"""Exercise: the gradients of layer normalisation, by hand.
+
+Out of scope: half precision.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from autograder.compare import inputs_kept, values
+from autograder.exercises.chapter_07 import CHAPTER, READY_MADE
+from autograder.exercises.chapter_07._draws import drawn_sizes, far_off, gain
+from autograder.inputs import described, normal, uniform
+from autograder.slips import changed_in_place, on_the_cpu
+from autograder.spec import Case, Examine, Exercise, Trial
+from autograder.variations import elsewhere, in_dtypes
+from autograder.wire import Reply, call
+from solutions.norms import layer_norm_backward
+
+Three = tuple[Tensor, Tensor, Tensor]
+Term = Callable[[Tensor, Tensor], Tensor]
+
+
+def _trial(
+    rng: Generator, of: dict[str, int], x: Tensor, eps: float | None = None, note: str = ""
+) -> Trial:
+    axes = ("D", "L D", "B L D")[x.ndim - 1]
+    words = f"grad and {described('x', axes, of)}"
+    words += "" if eps is None else f", eps = {eps:g}"
+    tensors = (normal(rng, axes, of) + 0.5, x, gain(rng, of))
+    request = call(*tensors) if eps is None else call(*tensors, eps)
+    return Trial(request, words + note, of, "in x, in weight, in bias")
+
+
+def _drawn(rng: Generator, axes: str = "B L D", **fixed: int) -> Trial:
+    of = drawn_sizes(rng, **fixed)
+    return _trial(rng, of, far_off(rng, axes, of))
+
+
+def batches(rng: Generator) -> Iterator[Trial]:
+    yield _drawn(rng)
+    yield _drawn(rng)
+
+
+def small_numbers(rng: Generator) -> Iterator[Trial]:
+    of = drawn_sizes(rng)
+    x = normal(rng, "B L D", of, std=1e-3)
+    yield _trial(rng, of, x, note=", entries near 0.001")
+    yield _trial(rng, of, x, 1e-7, note=", entries near 0.001")
+    yield _trial(rng, of, far_off(rng, "B L D", of), uniform(rng, 1.0, 5.0))
+
+
+def equal_numbers(rng: Generator) -> Iterator[Trial]:
+    of = drawn_sizes(rng)
+    x = far_off(rng, "B L D", of)
+    x[0], x[1] = 3.0, 0.0
+    yield _trial(rng, of, x, note=", some vectors of equal numbers")
+
+
+def other_ranks(rng: Generator) -> Iterator[Trial]:
+    yield _drawn(rng, "L D")
+    yield _drawn(rng, "D")
+
+
+def special_sizes(rng: Generator) -> Iterator[Trial]:
+    yield _drawn(rng, L=1)
+    yield _drawn(rng, B=1)
+    of = dict.fromkeys("BLD", drawn_sizes(rng)["D"])
+    yield _trial(rng, of, far_off(rng, "D B L", of).permute(1, 2, 0), note=", not contiguous")
+
+
+def double(rng: Generator) -> Iterator[Trial]:
+    yield from in_dtypes(_drawn(rng), (torch.float64,))
+
+
+def devices(rng: Generator) -> Iterator[Trial]:
+    trial = _drawn(rng)
+    yield trial
+    yield elsewhere(trial)
+
+
+def _part(i: int) -> Examine:
+    """Look at one of the three gradients alone."""
+
+    def examine(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+        if reply.fault or not isinstance(reply.values[0], (tuple, list)):
+            return values(trial, reply, expected, tolerance)
+        if len(reply.values[0]) != len(expected.values[0]):
+            return values(trial, reply, expected, tolerance)
+        mine, right = (replace(r, values=(r.values[0][i],)) for r in (reply, expected))
+        axes = "B L D" if i == 0 else "D"
+        return values(replace(trial, returns=axes), mine, right, tolerance)
+
+    return examine
+
+
+CASES = (
+    Case("the gradient in the bias", batches, _part(2)),
+    Case("the gradient in the weight", batches, _part(1)),
+    Case("the gradient in x", batches, _part(0), weight=3),
+    Case("eps counts as in the forward pass", small_numbers, values),
+    Case("vectors of equal numbers have a gradient", equal_numbers, values, tolerance=1e-3),
+    Case("works with one vector, or without a batch axis", other_ranks, values),
+    Case("works where sizes are 1 or equal", special_sizes, values),
+    Case("works in float64", double, values),
+    Case("nothing that was given is changed", batches, inputs_kept),
+    Case("works on whatever device x is on", devices, values),
+)
+
+
+def _mean(values_: Tensor) -> Tensor:
+    return values_.mean(-1, keepdim=True)
+
+
+def _no_term(g: Tensor, y: Tensor) -> Tensor:
+    return torch.zeros_like(g)
+
+
+def _through_mean(g: Tensor, y: Tensor) -> Tensor:
+    return _mean(g)
+
+
+def _through_size(g: Tensor, y: Tensor) -> Tensor:
+    return y * _mean(g * y)
+
+
+def _changed(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    eps: float,
+    *,
+    mean: Term = _through_mean,
+    size: Term = _through_size,
+    power: float = 0.5,
+    correction: int = 0,
+) -> Three:
+    """Give the right answer with one step replaced by another."""
+    variance = x.var(-1, correction=correction, keepdim=True) + eps
+    y, g = (x - _mean(x)) / variance.sqrt(), grad * weight
+    in_x = (g - mean(g, y) - size(g, y)) / variance**power
+    return in_x, (grad * y).sum_to_size(weight.shape), grad.sum_to_size(weight.shape)
+
+
+def constants(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """Mean and deviation are treated as constants: only the direct path is left. x acts through
+    both of them too.
+    """
+    return _changed(grad, x, weight, eps, mean=_no_term, size=_no_term)
+
+
+def mean_constant(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The path through the mean is missing: moving all entries together should change nothing, so
+    the gradient in x must sum to 0 for each vector.
+    """
+    return _changed(grad, x, weight, eps, mean=_no_term)
+
+
+def size_constant(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The path through the standard deviation is missing: making a vector longer should change
+    (almost) nothing, so the gradient must have no part along y.
+    """
+    return _changed(grad, x, weight, eps, size=_no_term)
+
+
+def size_added(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The part along y is added. It is subtracted, like the mean: which sign has the derivative of
+    1/s?
+    """
+    return _changed(grad, x, weight, eps, size=lambda g, y: -_through_size(g, y))
+
+
+def sums_for_means(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The two terms are sums over the entries. They are means, since both the mean and the variance
+    are divided by D.
+    """
+    d = x.shape[-1]
+    return _changed(
+        *(grad, x, weight, eps),
+        mean=lambda g, y: d * _through_mean(g, y),
+        size=lambda g, y: d * _through_size(g, y),
+    )
+
+
+def means_of_everything(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The means are taken over all of the gradient. Each vector has its own."""
+    return _changed(
+        *(grad, x, weight, eps),
+        mean=lambda g, y: g.mean(),
+        size=lambda g, y: y * (g * y).mean(),
+    )
+
+
+def not_divided(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradient in x is not divided by the standard deviation."""
+    return _changed(grad, x, weight, eps, power=0.0)
+
+
+def divided_by_variance(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradient in x is divided by the variance. It should be its root, once."""
+    return _changed(grad, x, weight, eps, power=1.0)
+
+
+def multiplied(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradient in x is multiplied by the standard deviation instead of divided by it."""
+    return _changed(grad, x, weight, eps, power=-0.5)
+
+
+def sample_variance(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The variance is divided by D - 1, which is not what the forward pass does."""
+    return _changed(grad, x, weight, eps, correction=1)
+
+
+def no_eps(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """eps is left out on the way back. It is part of the deviation here too."""
+    return _changed(grad, x, weight, 0.0)
+
+
+def own_eps(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The eps that is given has no effect: 1e-5 is written into the formula."""
+    return layer_norm_backward(grad, x, weight)
+
+
+def of_rms_norm(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """This is the way back through RMS normalisation, which subtracts no mean."""
+    root = (_mean(x * x) + eps).sqrt()
+    y, g = x / root, grad * weight
+    in_x = (g - _through_size(g, y)) / root
+    return in_x, (grad * y).sum_to_size(weight.shape), grad.sum_to_size(weight.shape)
+
+
+def gain_forgotten(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gain is left out on the way to x: the output is y times weight, so the gradient that
+    reaches y has met the weight first.
+    """
+    return layer_norm_backward(grad, x, torch.ones_like(weight), eps)
+
+
+def gain_late(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gain is applied last, to the gradient in x. On the way back it comes first: the means are
+    those of the gradient after it.
+    """
+    in_x, *rest = gain_forgotten(grad, x, weight, eps)
+    return in_x * weight, rest[0], rest[1]
+
+
+def gain_twice(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradient in the weight is multiplied by the weight. The output is y times weight: its
+    derivative in the weight is y.
+    """
+    in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
+    return in_x, in_weight * weight, in_bias
+
+
+def weight_from_x(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradient in the weight is built from x. The weight multiplies the normalised vector."""
+    in_x, _, in_bias = layer_norm_backward(grad, x, weight, eps)
+    return in_x, (grad * x).sum_to_size(weight.shape), in_bias
+
+
+def not_summed(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradients in weight and bias still have all axes. One weight serves all vectors, so what
+    they say is added up.
+    """
+    y = (x - _mean(x)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    return layer_norm_backward(grad, x, weight, eps)[0], grad * y, grad
+
+
+def averaged(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradients in weight and bias are means over the vectors. A sum it is: the loss hears each
+    of them.
+    """
+    in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
+    count = x.numel() // x.shape[-1]
+    return in_x, in_weight / count, in_bias / count
+
+
+def other_order(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradients in weight and bias have changed places. The order is x, weight, bias."""
+    in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
+    return in_x, in_bias, in_weight
+
+
+def in_x_alone(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Tensor:
+    """You return one gradient. Asked are three: in x, in weight and in bias."""
+    return layer_norm_backward(grad, x, weight, eps)[0]
+
+
+def by_three_paths(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The three paths one by one, as textbooks write them."""
+    d = x.shape[-1]
+    centred = x - x.sum(-1, keepdim=True) / d
+    variance = centred.pow(2).sum(-1, keepdim=True) / d
+    inverse = (variance + eps).rsqrt()
+    in_y = grad * weight
+    in_variance = (in_y * centred).sum(-1, keepdim=True) * -0.5 * inverse**3
+    in_mean = -(in_y * inverse).sum(-1, keepdim=True)
+    in_x = in_y * inverse + in_variance * 2 * centred / d + in_mean / d
+    axes = tuple(range(x.ndim - 1))
+    rows = grad * centred * inverse
+    return in_x, rows.sum(axes) if axes else rows, grad.sum(axes) if axes else grad
+
+
+def by_jacobian(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    d = x.size(-1)
+    variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+    s = torch.sqrt(variance + eps)
+    y = (x - mean) / s
+    unit = torch.eye(d, dtype=x.dtype, device=x.device)
+    matrix = (unit - 1 / d - y.unsqueeze(-1) * y.unsqueeze(-2) / d) / s.unsqueeze(-1)
+    in_x = torch.einsum("...i,...ij->...j", grad * weight, matrix)
+    flat = grad.reshape(-1, d)
+    return in_x, torch.einsum("nd,nd->d", flat, y.reshape(-1, d)), flat.sum(0)
+
+
+def with_sums(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    d = x.size(-1)
+    deviation = (x.var(-1, correction=0, keepdim=True) + eps) ** 0.5
+    hat, g = (x - x.mean(-1, keepdim=True)) / deviation, weight * grad
+    inner = d * g - g.sum(-1, keepdim=True) - hat * (g * hat).sum(-1, keepdim=True)
+    in_weight, in_bias = torch.zeros_like(weight), torch.zeros_like(weight)
+    for one, y in zip(grad.reshape(-1, d), hat.reshape(-1, d), strict=True):
+        in_weight, in_bias = in_weight + one * y, in_bias + one
+    return inner / (d * deviation), in_weight, in_bias
+
+
+EXERCISE = Exercise(
+    solution=layer_norm_backward,
+    chapter=CHAPTER,
+    title="The way back through layer normalisation",
+    points=4,
+    minutes=14,
+    difficulty=4,
+    statement=(
+        "`grad` is the gradient of some loss in the output of `layer_norm(x, weight, bias, eps)`. "
+        "Give the gradients of the loss in x, in weight and in bias, with formulas and without "
+        "autograd. They count on their own: one that is right earns points."
+    ),
+    example=(
+        "x = (1, 2, 3) and grad = (3, 3, 3), all weights 1. A loss that pulls all entries alike "
+        "cannot be changed by x, since the mean is subtracted: the gradient in x is 0. The "
+        "gradient in the bias is (3, 3, 3), that of the one vector there is."
+    ),
+    conventions=(
+        "Three tensors come back, in the order x, weight, bias. The first has the shape of x, the "
+        "others (D,).",
+        "y is the normalised vector before gain and bias, s the root of the variance plus eps, "
+        "divided by D as in `layer_norm`.",
+        "x may have any number of axes before the last. What several vectors say of one weight is "
+        "added up, not averaged.",
+        "float32 and float64 come in; half precision does not.",
+    ),
+    hints=(
+        "Bias first: it is added to every vector. Then the weight: what does it multiply?",
+        "For x, let the gradient pass the gain, then use the equation in the text with the two "
+        "bars. A bar is the mean over the entries of one vector.",
+        "Test yourself: for every vector the result sums to 0, and its dot product with y is 0 up "
+        "to eps.",
+    ),
+    cases=CASES,
+    mistakes=(
+        constants,
+        mean_constant,
+        size_constant,
+        size_added,
+        sums_for_means,
+        means_of_everything,
+        not_divided,
+        divided_by_variance,
+        multiplied,
+        sample_variance,
+        no_eps,
+        own_eps,
+        of_rms_norm,
+        gain_forgotten,
+        gain_late,
+        gain_twice,
+        weight_from_x,
+        not_summed,
+        averaged,
+        other_order,
+        in_x_alone,
+        on_the_cpu(layer_norm_backward),
+        changed_in_place(layer_norm_backward),
+    ),
+    alternatives=(by_three_paths, by_jacobian, with_sums),
+    forbidden=(
+        *READY_MADE,
+        "torch.autograd.grad",
+        "torch.autograd.backward",
+        "torch.Tensor.backward",
+        "torch.autograd.functional.vjp",
+        "torch.autograd.functional.jacobian",
+        "torch.func.vjp",
+        "torch.func.grad",
+        "torch.func.jacrev",
+        "torch.native_layer_norm_backward",
+        "torch.ops.aten.native_layer_norm_backward",
+    ),
+)
