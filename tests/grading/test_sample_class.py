@@ -39,8 +39,10 @@ def test_records_say_in_which_sandbox_and_stand_in_order(graded: Graded) -> None
     records = json.loads((graded.out / "results.json").read_text(encoding="utf-8"))
     assert [one["student"] for one in records] == sorted(SAMPLES)
     assert {one["sandbox"] for one in records} == {best_tier()}
-    (version,) = {one["version"] for one in records}
-    assert len(version) == 12
+    readable = [one for one in records if one["chapter"]]
+    versions = {(one["chapter"], one["version"]) for one in readable}
+    assert len(versions) == len({one["chapter"] for one in readable})  # one for each chapter
+    assert {len(version) for _, version in versions} == {12}
     assert all(len(one["submission"]) == 64 for one in records)
 
 
@@ -63,7 +65,7 @@ def test_each_known_mistake_is_named(graded: Graded, name: str) -> None:
     spec = exercise(spec_id)
     hint = hint_of(next(one for one in spec.mistakes if one.__name__ == mistake))
     found = next(one for one in graded.record(name)["exercises"] if one["id"] == spec_id)
-    assert found["diagnosis"] == f"Likely cause: {hint}"
+    assert found["diagnosis"] in (f"Likely cause: {hint}", f"Possible cause: {hint}")
     others = [one for one in graded.record(name)["exercises"] if one["id"] != spec_id]
     assert all(one["verdict"] == Verdict.PASS for one in others)
 
@@ -81,8 +83,10 @@ def test_a_syntax_error_is_told_with_its_line(graded: Graded) -> None:
 
 def test_the_gradebook_holds_the_same_points(graded: Graded) -> None:
     with (graded.out / "grades.csv").open() as table:
-        marks = {row["student_id"]: float(row["score"]) for row in csv.DictReader(table)}
-    assert marks == {name: graded.record(name)["score"] for name in SAMPLES}
+        rows = list(csv.DictReader(table))
+    marks = {(row["student_id"], row["assignment"]): float(row["score"]) for row in rows}
+    for name, path in SAMPLES.items():
+        assert marks[name, path.parent.name] == graded.record(name)["score"]
 
 
 def test_nothing_waits_for_a_person(graded: Graded) -> None:
