@@ -32,7 +32,7 @@ def values(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None)
         fault = reply.fault
         return None if _meta_only(reply, expected) else f"{fault.message}{fault.place}"
     if trial.request.cotangent is not None and not _has_gradients(reply, expected):
-        return _came_back(*reply.values[:1] or (None,), "one tensor was asked")
+        return _came_back(next(iter(reply.values), None), "one tensor was asked")
     for i, (got, want) in enumerate(zip(reply.values, expected.values, strict=False)):
         problem = difference(got, want, tolerance, trial.sizes, trial.returns)
         if problem and not (trial.request.cotangent is not None and _both_none(got, want)):
@@ -71,8 +71,8 @@ def difference(
     """Return None if got is want within the tolerance, else one line for the student."""
     if isinstance(want, Tensor):
         return _tensor_difference(got, want, tolerance, sizes or {}, returns)
-    if isinstance(want, tuple):
-        return _tuple_difference(got, want, tolerance, sizes or {}, returns)
+    if isinstance(want, (tuple, list)):  # a mistake may give back a list
+        return _tuple_difference(got, tuple(want), tolerance, sizes or {}, returns)
     if isinstance(want, (int, float)) and not isinstance(want, bool):
         return _number_difference(got, want, tolerance)
     return None if type(got) is type(want) and got == want else f"{named(got)} came back"
