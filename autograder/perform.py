@@ -114,11 +114,8 @@ def _given(call: Call) -> list[Any]:
 def _weights(subject: Any, request: Request) -> list[Tensor]:
     """List the weights that were copied in; in the place of a buffer, one without a gradient."""
     own = dict(subject.named_parameters()) if isinstance(subject, nn.Module) else {}
-    return [own.get(name, value.clone().requires_grad_()) for name, value in _state(request)]
-
-
-def _state(request: Request) -> list[tuple[str, Tensor]]:
-    return [*request.state.items()] if request.state else []
+    given = (request.state or {}).items()
+    return [own.get(name, value.clone().requires_grad_()) for name, value in given]
 
 
 def _gradients(

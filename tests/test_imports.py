@@ -72,11 +72,13 @@ ALLOWED = {
     "autograder.exercises": (),
     "autograder.variations": ("autograder.inputs", "autograder.spec", "autograder.wire"),
     "autograder.slips": ("autograder.spec", "autograder.wire"),
+    "autograder.torch_attention": (),
     "autograder.exercises.*": (
         "autograder.spec",
         "autograder.inputs",
         "autograder.variations",
         "autograder.slips",
+        "autograder.torch_attention",
         "autograder.compare",
         "autograder.wire",
         "solutions.*",

@@ -281,6 +281,13 @@ def test_every_exercise_file_is_in_the_order_of_its_chapter(folder):
         assert name == id_ or (exercise.is_class and name == name.lower())
 
 
+def test_the_readme_counts_chapters_and_exercises():
+    readme = (Path(autograder.exercises.__file__).parents[2] / "README.md").read_text()
+    words = "Zero One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve Thirteen Fourteen"
+    chapters = words.split()[len({one.chapter for one in exercises().values()})]
+    assert f"{chapters} chapters with {len(exercises())} exercises are here" in readme
+
+
 # The worked example
 
 

@@ -16,6 +16,7 @@ from autograder.exercises.chapter_01 import _draws as draw
 from autograder.inputs import uniform
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, in_dtypes
 from solutions.lookup import hard_lookup, soft_lookup
 
@@ -348,11 +349,5 @@ EXERCISE = Exercise(
         cut_from_autograd(soft_lookup),
     ),
     alternatives=(by_einsum, sharper_queries, normalised_last, query_by_query),
-    forbidden=(
-        "torch.nn.functional.scaled_dot_product_attention",
-        "torch.nn.functional.multi_head_attention_forward",
-        "torch.nn.MultiheadAttention",
-        "torch.nn.attention.flex_attention.flex_attention",
-        "torch._scaled_dot_product_attention_math",
-    ),
+    forbidden=READY_MADE_ATTENTION,
 )

@@ -14,6 +14,7 @@ from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_02 import CHAPTER
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.wire import call, gradient
 from solutions.attention import attention_weights
 from solutions.softmax import softmax
@@ -479,9 +480,5 @@ EXERCISE = Exercise(
         shifted_globally,
     ),
     alternatives=(by_einsum, query_scaled_first, both_scaled, broadcast_and_sum, query_by_query),
-    forbidden=(
-        "torch.nn.functional.scaled_dot_product_attention",
-        "torch.nn.MultiheadAttention",
-        "torch.nn.functional.multi_head_attention_forward",
-    ),
+    forbidden=READY_MADE_ATTENTION,
 )

@@ -16,6 +16,7 @@ from autograder.exercises.chapter_02 import CHAPTER
 from autograder.exercises.chapter_02 import attention_weights as wrong
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Case, Exercise, Implementation, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.wire import call, gradient
 from solutions.attention import attention_weights, scaled_dot_product_attention
 from solutions.softmax import softmax
@@ -378,11 +379,5 @@ EXERCISE = Exercise(
         query_by_query,
         everything_scaled_first,
     ),
-    forbidden=(
-        "torch.nn.functional.scaled_dot_product_attention",
-        "torch.nn.functional.multi_head_attention_forward",
-        "torch.nn.MultiheadAttention",
-        "torch.nn.attention.flex_attention.flex_attention",
-        "torch._scaled_dot_product_attention_math",
-    ),
+    forbidden=READY_MADE_ATTENTION,
 )

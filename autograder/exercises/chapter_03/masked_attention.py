@@ -18,6 +18,7 @@ from autograder.exercises.chapter_03._draws import none_empty, some, some_empty
 from autograder.inputs import described, normal, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import call
 from solutions.masked import masked_attention, masked_softmax
@@ -419,11 +420,5 @@ EXERCISE = Exercise(
         cleaned_afterwards,
         query_by_query,
     ),
-    forbidden=(
-        "torch.nn.functional.scaled_dot_product_attention",
-        "torch.nn.functional.multi_head_attention_forward",
-        "torch.nn.MultiheadAttention",
-        "torch.nn.attention.flex_attention.flex_attention",
-        "torch._scaled_dot_product_attention_math",
-    ),
+    forbidden=READY_MADE_ATTENTION,
 )

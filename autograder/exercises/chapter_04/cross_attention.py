@@ -12,12 +12,13 @@ from torch import Generator, Tensor
 from torch.nn.functional import linear
 
 from autograder.compare import inputs_kept, values
-from autograder.exercises.chapter_04 import CHAPTER, READY_MADE
+from autograder.exercises.chapter_04 import CHAPTER
 from autograder.exercises.chapter_04 import multi_head_attention as function
 from autograder.exercises.chapter_04.multi_head_attention import Projections
 from autograder.inputs import described, normal
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import call
 from solutions.heads import MultiHeadAttention, cross_attention, multi_head_attention
@@ -419,5 +420,5 @@ EXERCISE = Exercise(
         cut_from_autograd(cross_attention),
     ),
     alternatives=(example_by_example, by_module, with_added_scores),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )

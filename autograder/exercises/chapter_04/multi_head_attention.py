@@ -12,12 +12,13 @@ from torch import Generator, Tensor
 from torch.nn.functional import linear
 
 from autograder.compare import inputs_kept, values
-from autograder.exercises.chapter_04 import CHAPTER, READY_MADE
+from autograder.exercises.chapter_04 import CHAPTER
 from autograder.exercises.chapter_04 import merge_heads as merging
 from autograder.exercises.chapter_04 import split_heads as splitting
 from autograder.inputs import described, normal, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import call
 from solutions.heads import merge_heads, multi_head_attention, split_heads
@@ -707,5 +708,5 @@ EXERCISE = Exercise(
         cut_from_autograd(multi_head_attention),
     ),
     alternatives=(by_einsum, head_by_head, folded_into_batch, heads_added),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )

@@ -12,11 +12,12 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
-from autograder.exercises.chapter_04 import CHAPTER, READY_MADE
+from autograder.exercises.chapter_04 import CHAPTER
 from autograder.exercises.chapter_04 import multi_head_attention as function
 from autograder.inputs import described, normal
 from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import Call, Request
 from solutions.heads import MultiHeadAttention, merge_heads, multi_head_attention, split_heads
@@ -435,5 +436,5 @@ EXERCISE = Exercise(
         cut_from_autograd(MultiHeadAttention),
     ),
     alternatives=(ByEinsum, WithLinearLayer, WithFunction),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )

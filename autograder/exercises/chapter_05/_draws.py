@@ -8,13 +8,6 @@ from autograder.inputs import normal
 GROUPS = ((2, 3), (3, 2), (2, 4), (4, 2))  # key/value heads, query heads for each
 Sizes = dict[str, int]
 
-READY_MADE = (  # torch's own attention
-    "torch.nn.functional.scaled_dot_product_attention",
-    "torch.nn.functional.multi_head_attention_forward",
-    "torch.nn.MultiheadAttention",
-    "torch.nn.attention.flex_attention.flex_attention",
-)
-
 
 def grouped_sizes(rng: Generator, letters: str) -> Sizes:
     """Draw G, H (a multiple of G) and the given sizes: all different, and none is H / G."""

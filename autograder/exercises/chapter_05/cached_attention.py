@@ -14,10 +14,11 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_05 import CHAPTER
-from autograder.exercises.chapter_05._draws import READY_MADE, Sizes, cache_of, far_apart, far_below
+from autograder.exercises.chapter_05._draws import Sizes, cache_of, far_apart, far_below
 from autograder.inputs import described, normal, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import Call, Request, call
 from solutions.cache import KVCache, cached_attention, extend_cache
@@ -545,5 +546,5 @@ EXERCISE = Exercise(
         changed_in_place(cached_attention),
     ),
     alternatives=(query_by_query, by_positions, in_two_parts, one_by_one),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )

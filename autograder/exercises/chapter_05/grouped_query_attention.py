@@ -12,7 +12,6 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values, zeros_kept
 from autograder.exercises.chapter_05 import CHAPTER
 from autograder.exercises.chapter_05._draws import (
-    READY_MADE,
     Sizes,
     far_apart,
     far_below,
@@ -22,6 +21,7 @@ from autograder.exercises.chapter_05._draws import (
 from autograder.inputs import described, normal
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import call
 from solutions.grouped import grouped_query_attention
@@ -523,5 +523,5 @@ EXERCISE = Exercise(
         changed_in_place(grouped_query_attention),
     ),
     alternatives=(by_einsum, head_by_head, by_expand, by_index, by_kron),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )

@@ -13,10 +13,11 @@ from torch.nn.functional import linear, softmax
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_05 import CHAPTER
-from autograder.exercises.chapter_05._draws import GROUPS, READY_MADE, Sizes
+from autograder.exercises.chapter_05._draws import GROUPS, Sizes
 from autograder.inputs import integer, normal, sizes
 from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
+from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import Call, Request
 from solutions.cache import KVCache, extend_cache
@@ -656,5 +657,5 @@ EXERCISE = Exercise(
         BiasOnOutput,
     ),
     alternatives=(ByEinsum, HeadByHead, ByOwner),
-    forbidden=READY_MADE,
+    forbidden=READY_MADE_ATTENTION,
 )
