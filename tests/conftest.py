@@ -1,8 +1,11 @@
 """Where tests find the course: the folders in tests/ are called as the packages that they test."""
 
+import gc
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Without the root, Python would take tests/autograder for the package `autograder`.
@@ -12,3 +15,10 @@ for folder in (Path(__file__).parent, Path(__file__).parents[1]):
 # No time limit for one example: other work may share the CPU.
 settings.register_profile("course", deadline=None, max_examples=60)
 settings.load_profile("course")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _left_behind() -> Iterator[None]:
+    """Collect what a file of tests has left open, so that the warning blames that file."""
+    yield
+    gc.collect()

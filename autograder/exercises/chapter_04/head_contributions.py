@@ -129,6 +129,18 @@ def not_mixed(answers: Tensor, w_o: Tensor) -> Tensor:
     return torch.einsum("bhlk,hg->bhlgk", answers, own).flatten(-2)
 
 
+def untouched(answers: Tensor, w_o: Tensor) -> Tensor:
+    """You return the answers as they came in: each head still has to meet its block of w_o."""
+    return answers
+
+
+def blocks_unturned(answers: Tensor, w_o: Tensor) -> Tensor:
+    """The blocks are still (D, H, K), as they were cut from w_o. One product for all heads needs
+    (H, K, D): heads first, and last the axis that the output keeps.
+    """
+    return answers @ w_o.reshape(-1, answers.shape[1], answers.shape[-1])
+
+
 def without_head(answers: Tensor, w_o: Tensor) -> Tensor:
     """You return what is left of the output when a head is removed. Asked is what it adds."""
     parts = head_contributions(answers, w_o)
@@ -217,6 +229,8 @@ EXERCISE = Exercise(
         output_cut,
         output_shared,
         not_mixed,
+        untouched,
+        blocks_unturned,
         without_head,
         up_to_head,
         not_exchanged,
