@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -59,6 +60,38 @@ def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | 
     if reply.changed:
         return f"{' and '.join(reply.changed)} had other numbers after the call than before"
     return values(trial, reply, expected, tolerance)
+
+
+def first_of_several(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine the first of several results alone: the others have cases of their own."""
+    return _of_several(0, trial, reply, expected, tolerance)
+
+
+def second_of_several(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine the second of several results alone."""
+    return _of_several(1, trial, reply, expected, tolerance)
+
+
+def third_of_several(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine the third of several results alone."""
+    return _of_several(2, trial, reply, expected, tolerance)
+
+
+def _of_several(
+    i: int, trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    got, want = next(iter(reply.values), None), expected.values[0]
+    assert isinstance(want, (tuple, list))
+    if reply.fault or not isinstance(got, (tuple, list)) or len(got) != len(want):
+        return values(trial, reply, expected, tolerance)
+    mine, right = replace(reply, values=(got[i],)), replace(expected, values=(want[i],))
+    return values(replace(trial, returns=""), mine, right, tolerance)
 
 
 def difference(
