@@ -1,0 +1,99 @@
+"""Figures that move: their words, their numbers, and that they move."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import altair as alt
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from IPython.core.formatters import DisplayFormatter
+
+from book.figures.moving import IN_BOOK, Moving, page, still
+from book.figures.width_and_softmax import width_and_softmax
+from solutions.softmax import softmax
+
+GUIDES = ("axis", "legend", "title")
+DOUBLE = alt.param(name="factor", value=2, bind=alt.binding_range(min=1, max=9, step=1))
+
+
+def toy() -> Moving:
+    """Three bars that a slider makes longer."""
+    chart = (
+        alt.Chart(alt.Data(values=[{"x": x} for x in (1, 2, 3)]))
+        .transform_calculate(y="datum.x * factor")
+        .mark_bar()
+        .encode(x="x:O", y="y:Q")
+        .add_params(DOUBLE)
+    )
+    return Moving(chart, "Three <bars>", "How long?", "Bars of 2, 4 and 6", "They grow.")
+
+
+def numbers(figure: Moving, **moved: float) -> list[dict[str, str]]:
+    """Read what the marks of a figure say to a screen reader, after moving its controls."""
+    spec = figure.spec()
+    for param in spec["params"]:
+        param["value"] = moved.pop(param["name"], param.get("value"))
+    assert not moved, f"no controls of these names: {moved}"
+    tree = ElementTree.fromstring(still(spec))
+    drawn = [mark for mark in tree.iter() if mark.get("aria-roledescription", "axis") not in GUIDES]
+    marks = (mark.get("aria-label", "") for mark in drawn)
+    pairs = (dict(re.findall(r"([^:;]+): ([^;]+)(?:; |$)", mark)) for mark in marks)
+    return [{key.strip(): value for key, value in pair.items()} for pair in pairs if pair]
+
+
+def test_the_numbers_of_a_formula_are_read_after_moving():
+    assert [mark["y"] for mark in numbers(toy())] == ["2", "4", "6"]
+    assert [mark["y"] for mark in numbers(toy(), factor=9)] == ["9", "18", "27"]
+
+
+def test_a_page_has_a_picture_the_words_and_the_specification():
+    figure = toy()
+    tree = BeautifulSoup(page(figure), "html.parser")
+    assert tree.img["alt"] == figure.description
+    assert tree.img["src"].startswith("data:image/svg+xml;base64,")
+    assert tree.select_one(".moving-chart")["aria-label"] == figure.title
+    assert tree.strong.text == f"{figure.title}."
+    assert figure.question in tree.figcaption.text
+    assert figure.summary in tree.figcaption.text
+    assert json.loads(tree.script.text) == figure.spec()
+    assert figure.spec()["description"] == figure.description
+
+
+def test_it_is_written_the_same_each_time():
+    assert page(toy()) == page(toy())
+
+
+def test_a_closing_tag_in_the_data_does_not_end_the_script():
+    chart = alt.Chart(alt.Data(values=[{"x": "</script>"}])).mark_bar().encode(x="x:N")
+    tree = BeautifulSoup(page(Moving(chart, "a", "b", "c", "d")), "html.parser")
+    assert "</script>" in json.loads(tree.script.text)["data"]["values"][0]["x"]
+
+
+def mimes(thing: object) -> list[str]:
+    """Name the kinds in which IPython would show something."""
+    return [*DisplayFormatter().format(thing)[0]]
+
+
+@pytest.mark.parametrize(("in_book", "kind"), [("1", "text/html"), ("", "text/markdown")])
+def test_the_book_shows_html_and_a_notebook_what_altair_shows(monkeypatch, in_book, kind):
+    shown: list[object] = []
+    monkeypatch.setenv(IN_BOOK, in_book)
+    monkeypatch.setattr("IPython.display.display", lambda *things: shown.extend(things))
+    toy()._ipython_display_()
+    assert kind in repr(mimes(shown[-1]))
+    assert len(shown) == (1 if in_book else 2)
+
+
+# The figures of the chapters: their numbers are those of the solutions.
+
+
+def test_width_and_softmax_shows_the_weights_of_the_chosen_width():
+    scores = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0)) * 3
+    weights = softmax(scores)
+    figure = width_and_softmax([16, 32, 64], weights)
+    for at in (0, 1, 2):
+        bars = [mark for mark in numbers(figure, at=at) if "weight" in mark]
+        shown = torch.tensor([float(mark["weight"]) for mark in bars])
+        torch.testing.assert_close(shown, weights[at].flatten(), atol=1e-4, rtol=0)
