@@ -65,15 +65,15 @@ def _measures(widths: list[int], weights: Tensor) -> alt.LayerChart:
         for name, values in zip(MEASURES, (entropy, trace), strict=True)
         for side, value in zip(SIDES, values[i], strict=True)
     ]
-    dashes = alt.Legend(symbolType="stroke", symbolStrokeColor="#555555")
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("d_k:Q", scale=alt.Scale(type="log", base=2), title="d_k"),
         y=alt.Y("value:Q", title=None),
         color=alt.Color("side:N", sort=SIDES, legend=None),
-        strokeDash=alt.StrokeDash("measure:N", title=None, legend=dashes),
+        detail="measure:N",
     )
+    lines = base.mark_line().encode(strokeDash=alt.StrokeDash("measure:N", title=None))
     here = base.transform_filter("datum.at == at").mark_point(filled=True, size=90)
-    return alt.layer(base.mark_line(), here).properties(width=WIDTH - 60, height=150)
+    return alt.layer(lines, here).properties(width=WIDTH - 60, height=150)
 
 
 def _description(widths: list[int], weights: Tensor) -> str:
