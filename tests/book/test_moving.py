@@ -10,8 +10,14 @@ import torch
 from bs4 import BeautifulSoup
 from IPython.core.formatters import DisplayFormatter
 
+from book.figures.cache_calculator import cache_calculator
+from book.figures.head_maps import head_maps
+from book.figures.mask_painter import mask_painter
 from book.figures.moving import IN_BOOK, Moving, page, still
 from book.figures.width_and_softmax import width_and_softmax
+from solutions.cache import kv_cache_bytes
+from solutions.documents import document_mask
+from solutions.masks import causal_mask, combine_masks, padding_mask
 from solutions.softmax import softmax
 
 GUIDES = ("axis", "legend", "title")
@@ -97,3 +103,58 @@ def test_width_and_softmax_shows_the_weights_of_the_chosen_width():
         bars = [mark for mark in numbers(figure, at=at) if "weight" in mark]
         shown = torch.tensor([float(mark["weight"]) for mark in bars])
         torch.testing.assert_close(shown, weights[at].flatten(), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("causal", "window", "real", "first"),
+    [(True, 0, 12, 12), (False, 0, 5, 12), (True, 3, 5, 12), (True, 0, 12, 5), (False, 4, 7, 2)],
+)
+def test_the_mask_painter_paints_what_the_masks_say(causal, window, real, first):
+    n = 12
+    places = torch.arange(n)
+    ends = (places == first - 1).int()[None]  # where the first document ends
+    documents = document_mask(ends, end=1)[0, 0]
+    masks = [
+        causal_mask(n, n) if causal else None,
+        (places[:, None] - places).abs() < window if window else None,
+        padding_mask(torch.tensor([real]), n)[0, 0],
+        documents | documents.mT,  # in both directions: causal is a mask of its own here
+    ]
+    cells = numbers(mask_painter(), causal=causal, window=window, real=real, first=first)
+    painted = torch.zeros(n, n, dtype=torch.bool)
+    for cell in cells:
+        painted[int(cell["query"]), int(cell["key"])] = cell["sees"] == "sees"
+    assert len(cells) == n * n
+    assert torch.equal(painted, combine_masks(*masks).expand(n, n))
+
+
+def test_the_head_maps_show_the_chosen_head():
+    weights = torch.rand(2, 3, 4, 4, generator=torch.Generator().manual_seed(0)).tril()
+    figure = head_maps(["a", "b", "c", "d"], weights)
+    for layer, head in ((1, 1), (2, 3)):
+        shown = torch.zeros(4, 4)
+        for mark in numbers(figure, layer=layer, head=head):
+            key, query = (int(mark[name]) for name in ("is read (key)", "reads (query)"))
+            shown[query, key] = float(mark["weight"])
+        torch.testing.assert_close(shown, weights[layer - 1, head - 1], atol=1e-3, rtol=0)
+
+
+MODELS = {"Llama 2 70B": (80, 64, 8, 128), "Falcon 7B": (32, 71, 1, 64)}
+
+
+@pytest.mark.parametrize("moved", [
+    {"model": "Llama 2 70B", "context": 15, "batch": 0, "bytes": 2},
+    {"model": "Falcon 7B", "context": 10, "batch": 3, "bytes": 4},
+    {"model": "my own", "own_layers": 3, "own_heads": 6, "own_groups": 2, "own_width": 48},
+])  # fmt: skip
+def test_the_calculator_counts_as_the_formula_does(moved):
+    own = (moved.get(f"own_{name}") for name in ("layers", "heads", "groups", "width"))
+    layers, heads, groups, width = MODELS.get(moved["model"], own)
+    tokens, batch = 2 ** moved.get("context", 15), 2 ** moved.get("batch", 0)
+    shown = [mark["GiB"] for mark in numbers(cache_calculator(MODELS), **moved) if "bar" in mark][
+        :3
+    ]
+    for text, kv_heads in zip(shown, (groups, heads, 1), strict=True):
+        options = {"batch": batch, "bytes_per_number": moved.get("bytes", 2)}
+        total = kv_cache_bytes(layers, kv_heads, width, tokens, **options)
+        assert float(text.replace(",", "")) == pytest.approx(total / 2**30, rel=1e-6)
