@@ -26,7 +26,8 @@ PAGE = """\
 <figure class="moving">
 <img alt="{description}" src="data:image/svg+xml;base64,{picture}">
 <div class="moving-chart" role="group" aria-label="{title}"></div>
-<figcaption><p><strong>{title}.</strong> {question}</p><p>{summary}</p></figcaption>
+<figcaption><p><strong>{title}.</strong> {question}</p>
+<details><summary>What there is to see</summary><p>{summary}</p></details></figcaption>
 <script type="application/json">{spec}</script>
 </figure>
 """
@@ -60,8 +61,13 @@ class Moving:
         if os.environ.get(IN_BOOK):
             show.display(show.HTML(page(self)))
         else:
-            words = f"**{self.title}.** {self.question}\n\n{self.summary}"
-            show.display(looked_after(self.chart), show.Markdown(words))
+            show.display(looked_after(self.chart), show.Markdown(words(self)))
+
+
+def words(figure: Moving) -> str:
+    """Write title, question and, folded, what there is to see, in Markdown."""
+    folded = f"<details><summary>What there is to see</summary>{escape(figure.summary)}</details>"
+    return f"**{figure.title}.** {figure.question}\n\n{folded}"
 
 
 def looked_after(chart: Any) -> Any:

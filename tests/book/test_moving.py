@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
@@ -11,13 +12,20 @@ from bs4 import BeautifulSoup
 from IPython.core.formatters import DisplayFormatter
 
 from book.figures.cache_calculator import cache_calculator
+from book.figures.gates import gates
+from book.figures.gradient_by_depth import gradient_by_depth
 from book.figures.head_maps import head_maps
 from book.figures.mask_painter import mask_painter
 from book.figures.moving import IN_BOOK, Moving, page, still
+from book.figures.rotary_score import rotary_score
+from book.figures.router_load import router_load
 from book.figures.width_and_softmax import width_and_softmax
+from solutions.activations import gelu, swish
 from solutions.cache import kv_cache_bytes
 from solutions.documents import document_mask
 from solutions.masks import causal_mask, combine_masks, padding_mask
+from solutions.rotary import apply_rope
+from solutions.routing import dispatch_slots, expert_capacity, top_k_route
 from solutions.softmax import softmax
 
 GUIDES = ("axis", "legend", "title")
@@ -36,9 +44,13 @@ def toy() -> Moving:
     return Moving(chart, "Three <bars>", "How long?", "Bars of 2, 4 and 6", "They grow.")
 
 
-def numbers(figure: Moving, **moved: float) -> list[dict[str, str]]:
+def numbers(figure: Moving, **moved: object) -> list[dict[str, str]]:
     """Read what the marks of a figure say to a screen reader, after moving its controls."""
-    spec = figure.spec()
+    return marks_of(figure.spec(), **moved)
+
+
+def marks_of(spec: dict[str, Any], **moved: object) -> list[dict[str, str]]:
+    """Read the marks of a specification."""
     for param in spec["params"]:
         param["value"] = moved.pop(param["name"], param.get("value"))
     assert not moved, f"no controls of these names: {moved}"
@@ -158,3 +170,72 @@ def test_the_calculator_counts_as_the_formula_does(moved):
         options = {"batch": batch, "bytes_per_number": moved.get("bytes", 2)}
         total = kv_cache_bytes(layers, kv_heads, width, tokens, **options)
         assert float(text.replace(",", "")) == pytest.approx(total / 2**30, rel=1e-6)
+
+
+def test_the_rotary_score_is_that_of_turned_vectors():
+    g = torch.Generator().manual_seed(1)
+    query, key = torch.randn(2, 8, generator=g)
+    speeds = torch.tensor([1.0, 0.3, 0.1, 0.03])
+    for at_query, at_key in ((20, 12), (3, 40), (7, 7)):
+        marks = numbers(rotary_score(query, key, speeds), query=at_query, key=at_key)
+        turned_q = apply_rope(query[None], speeds[None] * at_query)[0]
+        turned_k = apply_rope(key[None], speeds[None] * at_key)[0]
+        by_distance = {
+            int(m["distance (query - key)"].replace("−", "-")): m["score"]
+            for m in marks
+            if "score" in m
+        }
+        shown = float(by_distance[at_query - at_key].replace("−", "-"))
+        assert shown == pytest.approx((turned_q @ turned_k).item(), abs=1e-3)
+        tips = [m for m in marks if m.get("who") == "query"][:4]
+        xs = [float(m["x"].replace("−", "-")) for m in tips]
+        torch.testing.assert_close(torch.tensor(xs), turned_q[0::2], atol=1e-3, rtol=0)
+
+
+def test_the_gradients_are_those_of_the_chosen_depth():
+    lengths = {"post": {2: [1.0, 2.0], 3: [1.5, 2.5, 3.5]}, "pre": {2: [4, 3], 3: [5, 4.5, 0.3]}}
+    for depth in (2, 3):
+        marks = numbers(gradient_by_depth(lengths), depth=depth)
+        points = [m for m in marks if "norm" in m and "length of the gradient" in m]
+        shown = {float(m["length of the gradient"]) for m in points}
+        assert shown == {*lengths["post"][depth], *lengths["pre"][depth]}
+
+
+@pytest.mark.parametrize(("kind", "activation"), [
+    ("identity (bilinear)", lambda z, beta: z),
+    ("sigmoid (GLU)", lambda z, beta: z.sigmoid()),
+    ("ReLU (ReGLU)", lambda z, beta: z.relu()),
+    ("GELU (GeGLU)", lambda z, beta: gelu(z)),
+    ("Swish (SwiGLU)", swish),
+])  # fmt: skip
+def test_the_gates_are_those_of_the_solutions(kind, activation):
+    z = torch.tensor([-2.0, -0.5, 0.25, 1.5], requires_grad=True)
+    (slope,) = torch.autograd.grad(gelu(z).sum(), z)
+    figure = gates(z.detach(), gelu(z).detach(), slope)
+    for beta, value in ((1.0, 1.0), (2.5, -1.5)):
+        gate = activation(z, beta)
+        (steep,) = torch.autograd.grad(gate.sum(), z)
+        spec = figure.spec() | {"mark": {"type": "point"}}
+        marks = marks_of(spec, kind=kind, beta=beta, value=value)
+        for curve, expected in (
+            ("gate", gate),
+            ("its slope", steep),
+            ("gate times value", gate * value),
+        ):
+            shown = [float(m["y"].replace("−", "-")) for m in marks if m["curve"] == curve]
+            torch.testing.assert_close(torch.tensor(shown), expected.detach(), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("k", "noise", "factor"), [(1, 0, 1), (2, 0, 0.5), (3, 1.5, 1.25)])
+def test_the_router_gives_places_as_the_solutions_do(k, noise, factor):
+    g = torch.Generator().manual_seed(2)
+    scores, drawn = torch.randn(2, 40, 8, generator=g).mul(1000).round().div(1000)
+    moved = {"k": k, "noise": noise, "factor": factor}
+    _, chosen = top_k_route(scores + noise * drawn, k)
+    slots = dispatch_slots(chosen, 8, expert_capacity(40, 8, k, factor))
+    for fate, has_place in (("has a place", slots >= 0), ("dropped", slots < 0)):
+        marks = [m for m in numbers(router_load(scores, drawn), **moved) if m.get("fate") == fate]
+        shown = torch.zeros(8, dtype=torch.int64)
+        for mark in marks:
+            shown[int(mark["expert"])] = int(mark["tokens"])
+        assert torch.equal(shown, chosen[has_place].bincount(minlength=8))
