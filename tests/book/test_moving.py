@@ -187,8 +187,8 @@ def test_the_rotary_score_is_that_of_turned_vectors():
         }
         shown = float(by_distance[at_query - at_key].replace("−", "-"))
         assert shown == pytest.approx((turned_q @ turned_k).item(), abs=1e-3)
-        tips = [m for m in marks if m.get("who") == "query"][:4]
-        xs = [float(m["x"].replace("−", "-")) for m in tips]
+        hands = [m for m in marks if m.get("who") == "query"][::2]  # each has a tip as well
+        xs = [float(m["x"].replace("−", "-")) for m in hands]
         torch.testing.assert_close(torch.tensor(xs), turned_q[0::2], atol=1e-3, rtol=0)
 
 
