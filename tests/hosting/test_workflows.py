@@ -90,7 +90,8 @@ def test_only_the_job_that_publishes_may_write():
 def test_it_publishes_the_main_branch_and_no_pull_request():
     book, config = parsed("book.yml"), yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     branch = config["repository"]["branch"]
-    assert book["on"]["push"]["branches"] == [branch]
+    for name in ("book.yml", "tests.yml"):
+        assert parsed(name)["on"]["push"]["branches"] == [branch]
     publish = book["jobs"]["publish"]
     assert f"github.ref == 'refs/heads/{branch}'" in publish["if"]
     assert "github.event_name != 'pull_request'" in publish["if"]
