@@ -162,4 +162,6 @@ def _lists(commands: Any) -> None:
     one = _add(commands, "mistakes", "Try every known mistake and alternative on every case.")
     one.add_argument("id", nargs="?", metavar="ID", help="of one exercise; all if left out")
     one.add_argument("--json", action="store_true", help="print a JSON list")
+    one = _add(commands, "progress", "Say how far you are: points, minutes left, what is next.")
+    one.add_argument("--json", action="store_true", help="print one JSON record")
     _add(commands, "doctor", "Say what this machine has, and how to get what is missing.")
