@@ -32,6 +32,8 @@ EXTRA_OF = {
     "pybtex": "book",
     "jupyter_book": "book",
     "sphinx": "book",
+    "sphinx_external_toc": "book",
+    "bs4": "book",
 }
 
 
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _notebooks(commands)
     _book(commands)
+    _add(commands, "downloads", "Make one PDF and one EPUB of the book that `course book` built.")
     _check(commands)
     _grade(commands)
     _export(commands)
