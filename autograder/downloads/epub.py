@@ -39,7 +39,7 @@ td, th { border-bottom: 1px solid #999; padding: 0.2em 0.5em; text-align: left; 
 .admonition { border-left: 0.3em solid #9a6700; padding: 0.1em 0 0.1em 0.8em; margin: 1em 0; }
 .admonition-title, summary { font-weight: bold; }
 .eqno { float: right; }
-math { overflow-x: auto; max-width: 100%; }
+div.math { font-size: 0.9em; overflow-x: auto; }
 """
 CONTAINER = """\
 <?xml version="1.0" encoding="utf-8"?>
