@@ -34,6 +34,7 @@ EXTRA_OF = {
     "sphinx": "book",
     "sphinx_external_toc": "book",
     "bs4": "book",
+    "pypdf": "book",
 }
 
 
