@@ -22,7 +22,7 @@ PACKAGES = (
     ("ipykernel", f'{PIP} "transformer-course[grade]"'),
     ("jupytext", f'{PIP} "transformer-course[grade]"'),
     ("jupyter-book", f'{PIP} "transformer-course[book]"'),
-    ("playwright", f'{PIP} "transformer-course[dev]"'),
+    ("playwright", f'{PIP} "transformer-course[book]"'),
 )
 
 

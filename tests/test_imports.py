@@ -88,13 +88,22 @@ ALLOWED = {
         "{chapter}.*",
     ),
     "autograder.catalogue": ("autograder.exercises", "autograder.spec"),
-    "autograder.score": ("autograder.report.html", "autograder.report.text", "autograder.verdict"),
+    # what a student has reached: read and written beside the judge, which knows nothing of it
+    "autograder.progress*": ("autograder.progress*", "autograder.catalogue", "autograder.spec"),
+    "autograder.score": (
+        "autograder.progress.standing",
+        "autograder.report.html",
+        "autograder.report.standing",
+        "autograder.report.text",
+        "autograder.verdict",
+    ),
     "autograder.checking": (
         "autograder.borrowed",
         "autograder.catalogue",
         "autograder.forbidden",
         "autograder.judge",
         "autograder.perform",
+        "autograder.progress.noting",
         "autograder.recorded",
         "autograder.score",
         "autograder.spec",
@@ -156,6 +165,7 @@ OTHERS = {
     "autograder.judge": {"torch"},
     "autograder.perform": {"torch", "numpy"},
     "autograder.exercises*": {"torch", "numpy"},
+    "autograder.progress*": set(),
     "autograder.score": set(),
     "autograder.checking": set(),
 }

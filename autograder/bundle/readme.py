@@ -57,6 +57,13 @@ The answers are not in here. The check knows what should come out for the inputs
 that it shows you, and what well-known mistakes give. Your instructor grades
 with other inputs of the same kinds, so compute the right thing for any input.
 
+Under its table the check shows how many points of the chapter you have. For
+that it keeps the points of each exercise, and nothing of your answers, in a
+file of your account, transformer-course/progress.jsonl: on Linux in
+~/.local/state, on macOS in ~/Library/Application Support, on Windows in
+%LOCALAPPDATA%. You may delete it. If the variable COURSE_PROGRESS is set to
+the path of another file, that is taken; if it is empty, nothing is kept.
+
 
 If something is missing
 -----------------------
