@@ -72,6 +72,7 @@ def test_a_figure_that_moves_stands_still(course):
     assert figure
     assert '<img alt="A red box" src="../_images/still.svg"/>' in figure[0]
     assert "<figcaption>It moves.</figcaption>" in figure[0]
+    assert "script" not in figure[0]
 
 
 @pytest.mark.parametrize(
