@@ -208,7 +208,8 @@ def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str
     kinds = {"NaN": got.isnan() & ~want.isnan(), "infinite": got.isinf() & ~want.isinf()}
     for name, strange in kinds.items():
         if bool(strange.any()):
-            return f"{int(strange.sum())} of {got.numel()} values are {name}"
+            but = " where a number was expected" if bool((~want.isfinite()).any()) else ""
+            return f"{int(strange.sum())} of {got.numel()} values are {name}{but}"
     same, gap = _same_entries(got, want, tolerance)
     if want.dtype == torch.bool:
         first = [int(i) for i in (~same).nonzero()[0]]
@@ -274,7 +275,19 @@ def _tuple_difference(
     names = [f"{name.strip()}: " for name in returns.split(",") if name]
     names = names if len(names) == len(want) else [""] * len(want)
     problems = [difference(a, b, tolerance, sizes) for a, b in zip(got, want, strict=True)]
+    if numbers and not any(names):
+        return _first_of(problems)
     return "; ".join(n + p for n, p in zip(names, problems, strict=True) if p) or None
+
+
+def _first_of(problems: list[str | None]) -> str | None:
+    """Tell of a row of numbers which is the first that is wrong, and how many more there are."""
+    wrong = [(i, problem) for i, problem in enumerate(problems, start=1) if problem]
+    if not wrong:
+        return None
+    place, problem = wrong[0]
+    more = f"; {len(wrong) - 1} more of {len(problems)} are wrong" if len(wrong) > 1 else ""
+    return f"number {place}: {problem}{more}"
 
 
 def _number_difference(got: Data, want: float, tolerance: float | None) -> str | None:

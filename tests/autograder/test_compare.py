@@ -74,6 +74,12 @@ def test_a_number_that_is_not_finite_is_found_and_counted(seed, shape, strange):
     assert difference(x, other) is not None
 
 
+def test_an_infinity_too_many_is_told_from_those_that_are_asked():
+    want = torch.tensor([0.0, 1.0, -math.inf])
+    message = difference(torch.tensor([0.0, -math.inf, -math.inf]), want)
+    assert message == "1 of 3 values are infinite where a number was expected"
+
+
 def test_an_infinity_of_the_other_sign_is_found():
     assert difference(torch.tensor([torch.inf]), torch.tensor([-torch.inf])) is not None
 
@@ -223,6 +229,19 @@ def test_more_or_less_than_asked_is_told_by_name(got):
 def test_each_wrong_part_of_a_tuple_is_named():
     message = difference((1, True), (6, 24), None, None, "flops, bytes")
     assert message == "flops: yours is 1; bytes: a bool came back where a number was asked"
+
+
+@given(st.lists(st.floats(1, 9), min_size=1, max_size=5), st.data())
+def test_of_a_row_of_numbers_the_first_wrong_one_is_told_and_the_others_are_counted(want, data):
+    wrong = data.draw(st.sets(st.integers(0, len(want) - 1)))
+    got = [-value if i in wrong else value for i, value in enumerate(want)]
+    message = difference(got, tuple(want))
+    if not wrong:
+        assert message is None
+        return
+    first = f"number {min(wrong) + 1}: yours is {-want[min(wrong)]:.6g}"
+    more = f"; {len(wrong) - 1} more of {len(want)} are wrong" if len(wrong) > 1 else ""
+    assert message == first + more
 
 
 # Replies
