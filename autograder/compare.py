@@ -55,6 +55,25 @@ def zeros_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | N
     return f"{wrong} of {want.numel()} values should be exactly 0 and are not" if wrong else None
 
 
+def one_by_one(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine what came back; small values beside large ones are held to their own size."""
+    problem = values(trial, reply, expected, tolerance)
+    if problem or reply.fault or expected.values[0].is_meta:
+        return problem
+    got, want = reply.values[0], expected.values[0]
+    allowed = _wide(want).abs() * _allowed(want.dtype, tolerance)
+    wrong = int(((_wide(got) - _wide(want)).abs() > allowed).sum())
+    return f"{wrong} of {want.numel()} values are off, small ones beside large" if wrong else None
+
+
+def last_of_several_calls(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine the last call alone: those before it count by what they leave behind."""
+    mine, right = (replace(one, values=one.values[-1:]) for one in (reply, expected))
+    return values(trial, mine, right, tolerance)
+
+
 def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
     """Examine whether the arguments are still what they were before the call."""
     if reply.changed:

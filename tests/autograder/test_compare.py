@@ -16,6 +16,8 @@ from autograder.compare import (
     alike,
     difference,
     inputs_kept,
+    last_of_several_calls,
+    one_by_one,
     values,
     zeros_kept,
 )
@@ -261,6 +263,29 @@ def test_a_second_call_is_told_apart_from_the_first():
     assert str(values(TRIAL, got, want, None)).startswith("call 2: ")
 
 
+def test_of_several_calls_the_last_one_alone_can_count():
+    want = Reply((torch.ones(2), ([], []), torch.ones(2)))
+    other = Reply((torch.zeros(2), (["positions"], []), torch.ones(2)))
+    assert last_of_several_calls(TRIAL, other, want, None) is None
+    last = Reply((torch.ones(2), ([], []), torch.zeros(2)))
+    assert "2 of 2 values differ" in str(last_of_several_calls(TRIAL, last, want, None))
+    fault = Reply(want.values[:1], Fault(FaultKind.EXCEPTION, "it broke"))
+    assert last_of_several_calls(TRIAL, fault, want, None) == "it broke"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_small_value_beside_large_ones_can_be_held_to_its_own_size(dtype):
+    want = torch.tensor([0.0, 0.5, 300.0, -math.inf], dtype=dtype)
+    other = want.clone()
+    other[1] = 0.502
+    near = values(TRIAL, Reply((other,)), Reply((want,)), None) is None
+    assert near  # beside 300 it is nothing
+    off = dtype == torch.float32
+    for got, wrong in ((want, False), (other, off), (want * torch.tensor([1, 2, 1, 1]), True)):
+        message = one_by_one(TRIAL, Reply((got,)), Reply((want,)), None)
+        assert (message is not None) == wrong
+
+
 def test_an_answer_that_reads_numbers_is_let_off_on_the_meta_device_alone():
     reads = Reply(fault=Fault(FaultKind.NEEDS_DATA, "reads"))
     assert values(TRIAL, reads, Reply((torch.ones(2, device="meta"),)), None) is None
@@ -340,7 +365,8 @@ EXPECTED += [((6, 24),), ((0.5, 1e300),), (1,), (0.5,), ("text",), (None,), (Tru
 @settings(max_examples=500, deadline=None)
 def test_any_reply_can_be_examined(reply, expected):
     want = Reply(expected)
-    for examine in (values, inputs_kept) + (zeros_kept,) * isinstance(expected[0], Tensor):
+    of_tensors = (zeros_kept, one_by_one) if isinstance(expected[0], Tensor) else ()
+    for examine in (values, inputs_kept, last_of_several_calls, *of_tensors):
         found = examine(TRIAL, reply, want, None)
         assert found is None or isinstance(found, str)
         assert reply.values or found is not None or reply.fault
