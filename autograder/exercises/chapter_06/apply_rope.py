@@ -339,7 +339,7 @@ def pair_by_pair(x: Tensor, angles: Tensor) -> Tensor:
 
 def in_double(x: Tensor, angles: Tensor) -> Tensor:
     hand = torch.polar(torch.ones_like(angles, dtype=torch.float64), angles.double())
-    number = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+    number = torch.view_as_complex(x.double().reshape(*x.shape[:-1], -1, 2).contiguous())
     return torch.view_as_real(number * hand).flatten(-2).to(x.dtype)
 
 

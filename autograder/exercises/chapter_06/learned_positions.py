@@ -315,7 +315,8 @@ class RowsKept(LearnedPositions):
         key = start, x.shape[1]
         if key not in kept:
             kept[key] = super().forward(torch.zeros_like(x[:1]), start)
-        return x + kept[key]
+        placed: Tensor = x + kept[key]
+        return placed
 
 
 class NeverLearned(LearnedPositions):
@@ -378,7 +379,8 @@ class WithBuffer(nn.Module):
         self.register_buffer("positions", torch.arange(length))
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        return x + self.table(self.positions.narrow(0, start, x.shape[1]))
+        placed: Tensor = x + self.table(self.positions.narrow(0, start, x.shape[1]))
+        return placed
 
 
 class OneHot(nn.Module):

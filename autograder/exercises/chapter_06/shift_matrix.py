@@ -220,7 +220,8 @@ def by_exponential(turns: Tensor) -> Tensor:
     first = torch.arange(0, 2 * len(turns), 2, device=turns.device)
     speed = torch.zeros(2 * len(turns), 2 * len(turns), dtype=torch.float64, device=turns.device)
     speed = speed.index_put((first + 1, first), turns.double())
-    return torch.linalg.matrix_exp(speed - speed.mT).to(turns.dtype)
+    matrix: Tensor = torch.linalg.matrix_exp(speed - speed.mT).to(turns.dtype)
+    return matrix
 
 
 EXERCISE = Exercise(
