@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 
 from autograder.inputs import LARGEST, normal, sizes
 from autograder.spec import Trial
-from autograder.wire import BlackBox, Call, Request, call
+from autograder.wire import BlackBox, Call, Request, TorchFunction, call
 
 Gains = tuple[Tensor, Tensor]
 
@@ -59,6 +59,16 @@ def block(
     words = f"x (B, L, D) = {tuple(x.shape)}, two gains of shape {(of['D'],)}{note}"
     gains = (gain(rng, of), gain(rng, of))
     return Trial(call(x, attend, feed_forward, gains), words, of, "B L D")
+
+
+def keeping_block(rng: Generator) -> Trial:
+    """Draw a block whose sublayers need what they returned on the way back."""
+    of = drawn_sizes(rng)
+    x = far_off(rng, "B L D", of)
+    tanh = TorchFunction("tanh")
+    gains = (gain(rng, of), gain(rng, of))
+    words = f"x (B, L, D) = {tuple(x.shape)}, two gains of shape {(of['D'],)}, both sublayers tanh"
+    return Trial(call(x, tanh, tanh, gains), words, of, "B L D")
 
 
 def on_module(trial: Trial, names: tuple[str, ...]) -> Trial:
