@@ -35,7 +35,7 @@ def reason(name: str, line: int = 0) -> str:
     where = f"Line {line} of your answer" if line else "Your answer"
     return (
         f"{where} uses {name}, which already does what you are asked to write. "
-        "Write it with the operations below it: the statement says which."
+        "Build it from simpler operations."
     )
 
 

@@ -102,6 +102,10 @@ def _load(subject: Any, state: Mapping[str, Tensor]) -> None:
     if not isinstance(subject, nn.Module):
         raise _WeightsError(f"{type(subject).__name__} is no nn.Module: it takes no weights")
     own = subject.state_dict()
+    plain = [name for name in state if name not in own and _is_plain_tensor(subject, name)]
+    if plain:
+        found = f"{' and '.join(plain)}: found as plain tensor"
+        raise _WeightsError(f"{found}, which no module learns: an nn.Parameter is needed")
     extra = [name for name, _ in subject.named_parameters() if name not in state]
     if extra or not state.keys() <= own.keys():
         names, yours = ", ".join(sorted(state)), ", ".join(own) or "none"
@@ -116,6 +120,10 @@ def _load(subject: Any, state: Mapping[str, Tensor]) -> None:
     subject.load_state_dict({**subject.state_dict(), **copies})
 
 
+def _is_plain_tensor(subject: nn.Module, name: str) -> bool:
+    return isinstance(getattr(subject, name, None), Tensor)
+
+
 def _invoke(subject: Any, call: Call) -> Any:
     use = subject if call.method == "__call__" else getattr(subject, call.method)
     return use(*_given(call), **call.kwargs)
@@ -126,8 +134,9 @@ def _given(call: Call) -> list[Any]:
 
 
 def _weights(subject: Any, request: Request) -> list[Tensor]:
-    """List the weights that were copied in; in the place of a buffer, one without a gradient."""
+    """List the weights that were copied in; in the place of one that does not learn, a copy."""
     own = dict(subject.named_parameters()) if isinstance(subject, nn.Module) else {}
+    own = {name: weight for name, weight in own.items() if weight.requires_grad}
     given = (request.state or {}).items()
     return [own.get(name, value.clone().requires_grad_()) for name, value in given]
 

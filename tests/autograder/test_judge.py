@@ -20,7 +20,7 @@ from autograder.judge import judge, trials, watching
 from autograder.perform import perform
 from autograder.spec import Case
 from autograder.verdict import Verdict
-from autograder.wire import Reply, call, map_request
+from autograder.wire import Call, Reply, Request, call, map_request
 from solutions.softmax import softmax
 
 
@@ -424,6 +424,41 @@ def test_weights_under_another_name_are_told_which_name_is_expected():
     assert report.verdict == Verdict.EXCEPTION
     message = report.findings[0].message
     assert message == "the weights are to be called w_in.weight; yours are called W_in.weight"
+
+
+def test_a_weight_that_is_a_plain_tensor_is_told_what_is_missing():
+    class PlainTensor(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.scale = torch.ones(width)
+
+    reply = perform(PlainTensor, _scaling(torch.ones(3)))
+    assert "scale: found as plain tensor" in reply.fault.message
+    assert "nn.Parameter" in reply.fault.message
+
+
+@pytest.mark.parametrize("kind", ["buffer", "frozen", "detached"])
+def test_a_weight_that_does_not_learn_has_no_gradient(kind):
+    class Fixed(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            if kind == "buffer":
+                self.register_buffer("scale", torch.ones(width))
+            else:
+                self.scale = nn.Parameter(torch.ones(width), requires_grad=kind == "detached")
+
+        def forward(self, x):
+            return x * self.scale.detach()
+
+    of_x, of_scale = perform(Fixed, _scaling(torch.ones(3))).values
+    assert torch.equal(of_x, torch.full((3,), 2.0))
+    assert of_scale is None
+
+
+def _scaling(x):
+    """Ask for the gradients of a module that multiplies x by its weight, which is 2."""
+    state = {"scale": torch.full((3,), 2.0)}
+    return Request((Call((x,)),), Call((3,)), state, cotangent=torch.ones(3))
 
 
 def test_weights_of_another_shape_are_told_both_shapes():

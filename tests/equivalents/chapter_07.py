@@ -8,9 +8,8 @@ SUM = "a sum has no order"
 SQUARE = "a square has no sign"
 SIGN = "a sign changes neither dtype nor shape"
 ZERO = "there is no second zero: -0 is 0"
-FLOAT32 = "float32 is what the statistics are asked in; float64 is more"
 WIDER = "the wider of two dtypes has no order"
-SAME_DTYPE = "weight and bias have the dtype of x"
+SAME_DTYPE = "weight and bias have the dtype of x, or float32 beside half precision"
 PROMOTED = "the other factor is float32 already"
 LAST = "the last of two"
 
@@ -20,19 +19,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return centred / (eps + variance).sqrt()": SUM,
     },
     "layer_norm": {
-        "wide = x.to(torch.float32)": FLOAT32,
         "wide = x.to(torch.promote_types(torch.float32, x.dtype))": WIDER,
         "wide = x.to(torch.promote_types(weight.dtype, torch.float32))": SAME_DTYPE,
         "wide = x.to(torch.promote_types(bias.dtype, torch.float32))": SAME_DTYPE,
         "wide = x.to(torch.promote_types((-x).dtype, torch.float32))": SIGN,
         "return (bias + standardise(wide, -1, eps) * weight).to(x.dtype)": SUM,
         "return (weight * standardise(wide, -1, eps) + bias).to(x.dtype)": PRODUCT,
-        "return (standardise(wide, -1, eps) * weight + bias).to(weight.dtype)": SAME_DTYPE,
-        "return (standardise(wide, -1, eps) * weight + bias).to(bias.dtype)": SAME_DTYPE,
         "return (standardise(wide, -1, eps) * weight + bias).to((-x).dtype)": SIGN,
     },
     "rms_norm": {
-        "wide = x.to(torch.float32)": FLOAT32,
         "wide = x.to(torch.promote_types(torch.float32, x.dtype))": WIDER,
         "wide = x.to(torch.promote_types(weight.dtype, torch.float32))": SAME_DTYPE,
         "wide = x.to(torch.promote_types((-x).dtype, torch.float32))": SIGN,
@@ -41,7 +36,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return (torch.rsqrt(mean_square + eps) * wide * weight).to(x.dtype)": PRODUCT,
         "return (x * torch.rsqrt(mean_square + eps) * weight).to(x.dtype)": PROMOTED,
         "return (wide * torch.rsqrt(eps + mean_square) * weight).to(x.dtype)": SUM,
-        "return (wide * torch.rsqrt(mean_square + eps) * weight).to(weight.dtype)": SAME_DTYPE,
         "return (wide * torch.rsqrt(mean_square + eps) * weight).to((-x).dtype)": SIGN,
     },
     "LayerNorm": {

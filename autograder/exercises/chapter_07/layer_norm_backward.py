@@ -4,9 +4,11 @@ Out of scope: half precision.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional
 
 from autograder.compare import (
     first_of_several,
@@ -15,8 +17,8 @@ from autograder.compare import (
     third_of_several,
     values,
 )
-from autograder.exercises.chapter_07 import CHAPTER, READY_MADE
-from autograder.exercises.chapter_07._draws import drawn_sizes, far_off, gain
+from autograder.exercises.chapter_07 import CHAPTER
+from autograder.exercises.chapter_07._draws import drawn_sizes, far_means, far_off, gain
 from autograder.inputs import described, normal, uniform
 from autograder.slips import changed_in_place, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
@@ -31,7 +33,7 @@ Term = Callable[[Tensor, Tensor], Tensor]
 def _trial(
     rng: Generator, of: dict[str, int], x: Tensor, eps: float | None = None, note: str = ""
 ) -> Trial:
-    axes = ("D", "L D", "B L D")[x.ndim - 1]
+    axes = ("D", "L D", "B L D", "B H L D", "G B H L D")[x.ndim - 1]
     words = f"grad and {described('x', axes, of)}"
     words += "" if eps is None else f", eps = {eps:g}"
     tensors = (normal(rng, axes, of) + 0.5, x, gain(rng, of))
@@ -46,7 +48,10 @@ def _drawn(rng: Generator, axes: str = "B L D", **fixed: int) -> Trial:
 
 def batches(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng)
-    yield _drawn(rng)
+    trial = _drawn(rng)
+    weight = trial.request.calls[0].args[2]
+    weight[0] = 0.0
+    yield replace(trial, inputs=f"{trial.inputs}, one weight is 0")
 
 
 def small_numbers(rng: Generator) -> Iterator[Trial]:
@@ -62,11 +67,21 @@ def equal_numbers(rng: Generator) -> Iterator[Trial]:
     x = far_off(rng, "B L D", of)
     x[0], x[1] = 3.0, 0.0
     yield _trial(rng, of, x, note=", some vectors of equal numbers")
+    of = drawn_sizes(rng, D=1)
+    yield _trial(rng, of, normal(rng, "B L D", of), note=", one entry in each")
+
+
+def large_mean(rng: Generator) -> Iterator[Trial]:
+    of = drawn_sizes(rng)
+    x = normal(rng, "B L D", of) + far_means(rng, of["B"], of["L"], 1)
+    yield _trial(rng, of, x, note=", means of both signs beyond 1000, deviation 1")
 
 
 def other_ranks(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng, "L D")
     yield _drawn(rng, "D")
+    yield _drawn(rng, "B H L D", H=3)
+    yield _drawn(rng, "G B H L D", G=2, H=3)
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
@@ -74,10 +89,17 @@ def special_sizes(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng, B=1)
     of = dict.fromkeys("BLD", drawn_sizes(rng)["D"])
     yield _trial(rng, of, far_off(rng, "D B L", of).permute(1, 2, 0), note=", not contiguous")
+    trial = _drawn(rng)
+    grad, x, weight = trial.request.calls[0].args
+    turned = (one.transpose(0, 1).contiguous().transpose(0, 1) for one in (grad, x))
+    yield replace(trial, request=call(*turned, weight), inputs=f"{trial.inputs}, not contiguous")
 
 
 def double(rng: Generator) -> Iterator[Trial]:
-    yield from in_dtypes(_drawn(rng), (torch.float64,))
+    of = drawn_sizes(rng)
+    x = 10_000 + normal(rng, "B L D", of, dtype=torch.float64)
+    trial = _trial(rng, of, x, note=", mean 10000, deviation 1")
+    yield from in_dtypes(trial, (torch.float64,))
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -92,9 +114,10 @@ CASES = (
     Case("the gradient in x", batches, first_of_several, weight=3),
     Case("eps counts as in the forward pass", small_numbers, values),
     Case("vectors of equal numbers have a gradient", equal_numbers, values, tolerance=1e-3),
-    Case("works with one vector, or without a batch axis", other_ranks, values),
+    Case("a large mean does not spoil the variance", large_mean, values, tolerance=5e-3),
+    Case("works with one vector and with any axes before it", other_ranks, values),
     Case("works where sizes are 1 or equal", special_sizes, values),
-    Case("works in float64", double, values),
+    Case("float64 keeps its digits", double, values),
     Case("nothing that was given is changed", batches, inputs_kept),
     Case("works on whatever device x is on", devices, values),
 )
@@ -203,6 +226,52 @@ def sample_variance(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) 
     return _changed(grad, x, weight, eps, correction=1)
 
 
+def one_pass(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The variance is the mean square minus the squared mean. With a large mean these are two huge
+    numbers that differ in their last digits only. Subtract the mean first, then square.
+    """
+    variance = (_mean(x * x) - _mean(x) ** 2).clamp(min=0) + eps
+    y, g = (x - _mean(x)) / variance.sqrt(), grad * weight
+    in_x = (g - _through_mean(g, y) - _through_size(g, y)) / variance.sqrt()
+    return in_x, (grad * y).sum_to_size(weight.shape), grad.sum_to_size(weight.shape)
+
+
+def eps_outside(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """eps is added to the standard deviation, after the root. The forward pass adds it to the
+    variance, before it.
+    """
+    deviation = x.var(-1, correction=0, keepdim=True).sqrt() + eps
+    y, g = (x - _mean(x)) / deviation, grad * weight
+    in_x = (g - _through_mean(g, y) - _through_size(g, y)) / deviation
+    return in_x, (grad * y).sum_to_size(weight.shape), grad.sum_to_size(weight.shape)
+
+
+def narrowed(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """All is computed in float32, float64 as well, which loses half of its digits."""
+    three = layer_norm_backward(grad.float(), x.float(), weight.float(), eps)
+    return three[0].to(x.dtype), three[1].to(x.dtype), three[2].to(x.dtype)
+
+
+def divided_by_weight(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """Something is divided by the weight, and a weight may be 0. y comes from x alone."""
+    in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
+    return in_x * weight / weight, in_weight * weight / weight, in_bias
+
+
+def x_for_grad(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """`grad` and `x` have changed roles: the first argument is the gradient, the second the input
+    of the forward pass.
+    """
+    return layer_norm_backward(x, grad, weight, eps)
+
+
+def y_for_its_product(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The second bar is over y as well. It is the mean of gradient times y, one number for each
+    vector, which then multiplies y.
+    """
+    return _changed(grad, x, weight, eps, size=lambda g, y: _mean(y * g * y))
+
+
 def no_eps(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
     """eps is left out on the way back. It is part of the deviation here too."""
     return _changed(grad, x, weight, 0.0)
@@ -244,6 +313,14 @@ def gain_twice(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Th
     return in_x, in_weight * weight, in_bias
 
 
+def gain_everywhere(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradients in weight and bias are multiplied by the weight. That belongs to the way to x
+    alone: bias and weight stand behind y, where `grad` arrives as it is.
+    """
+    in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
+    return in_x, in_weight * weight, in_bias * weight
+
+
 def weight_from_x(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
     """The gradient in the weight is built from x. The weight multiplies the normalised vector."""
     in_x, _, in_bias = layer_norm_backward(grad, x, weight, eps)
@@ -271,6 +348,14 @@ def other_order(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> T
     """The gradients in weight and bias have changed places. The order is x, weight, bias."""
     in_x, in_weight, in_bias = layer_norm_backward(grad, x, weight, eps)
     return in_x, in_bias, in_weight
+
+
+def first_axis_alone(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The gradients in weight and bias are summed over the first axis alone. There may be any
+    number of axes before the last, and all of them go.
+    """
+    y = (x - _mean(x)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    return layer_norm_backward(grad, x, weight, eps)[0], (grad * y).sum(0), grad.sum(0)
 
 
 def in_x_alone(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Tensor:
@@ -305,6 +390,28 @@ def by_jacobian(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> T
     return in_x, torch.einsum("nd,nd->d", flat, y.reshape(-1, d)), flat.sum(0)
 
 
+def by_torchs_norm(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
+    """The forward pass may be torch's: what is asked is the way back."""
+    y = functional.layer_norm(x, weight.shape, eps=eps)
+    s = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    g = grad * weight
+    in_x = (g - g.mean(-1, keepdim=True) - y * (g * y).mean(-1, keepdim=True)) / s
+    return in_x, torch.einsum("...d,...d->d", grad, y), torch.einsum("...d->d", grad)
+
+
+def as_a_list(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> list[Tensor]:
+    """Subtract means and the part along y one after the other, in a result of its own."""
+    wide = x.double()
+    centred = wide - wide.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True) + eps
+    part = (grad * weight).double()
+    part -= part.mean(-1, keepdim=True)
+    part -= centred * (part * centred).mean(-1, keepdim=True) / variance
+    rows = (grad * centred / variance.sqrt()).reshape(-1, x.shape[-1])
+    three = (part / variance.sqrt(), rows.sum(0), grad.double().reshape(rows.shape).sum(0))
+    return [one.to(x.dtype) for one in three]
+
+
 def with_sums(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> Three:
     d = x.size(-1)
     deviation = (x.var(-1, correction=0, keepdim=True) + eps) ** 0.5
@@ -326,7 +433,7 @@ EXERCISE = Exercise(
     statement=(
         "`grad` is the gradient of some loss in the output of `layer_norm(x, weight, bias, eps)`. "
         "Give the gradients of the loss in x, in weight and in bias, with formulas and without "
-        "autograd. They count on their own: one that is right earns points."
+        "autograd, forwards or backwards. They count on their own: one that is right earns points."
     ),
     example=(
         "x = (1, 2, 3) and grad = (3, 3, 3), all weights 1. A loss that pulls all entries alike "
@@ -340,7 +447,10 @@ EXERCISE = Exercise(
         "divided by D as in `layer_norm`.",
         "x may have any number of axes before the last. What several vectors say of one weight is "
         "added up, not averaged.",
-        "float32 and float64 come in; half precision does not.",
+        "A weight may be 0, a vector may have one entry, and a mean of 2000 beside a deviation of "
+        "1 must do no harm.",
+        "float32 and float64 come in, and are computed in their own dtype; half precision does "
+        "not. A ready-made norm may be used for the forward pass.",
     ),
     hints=(
         "Bias first: it is added to every vector. Then the weight: what does it multiply?",
@@ -361,31 +471,44 @@ EXERCISE = Exercise(
         divided_by_variance,
         multiplied,
         sample_variance,
+        one_pass,
+        eps_outside,
+        narrowed,
+        divided_by_weight,
+        x_for_grad,
+        y_for_its_product,
         no_eps,
         own_eps,
         of_rms_norm,
         gain_forgotten,
         gain_late,
         gain_twice,
+        gain_everywhere,
         weight_from_x,
         not_summed,
+        first_axis_alone,
         averaged,
         other_order,
         in_x_alone,
         on_the_cpu(layer_norm_backward),
         changed_in_place(layer_norm_backward),
     ),
-    alternatives=(by_three_paths, by_jacobian, with_sums),
+    alternatives=(by_three_paths, by_jacobian, by_torchs_norm, as_a_list, with_sums),
     forbidden=(
-        *READY_MADE,
         "torch.autograd.grad",
         "torch.autograd.backward",
         "torch.Tensor.backward",
         "torch.autograd.functional.vjp",
+        "torch.autograd.functional.jvp",
         "torch.autograd.functional.jacobian",
+        "torch.autograd.forward_ad.make_dual",
         "torch.func.vjp",
+        "torch.func.jvp",
+        "torch.func.linearize",
         "torch.func.grad",
+        "torch.func.grad_and_value",
         "torch.func.jacrev",
+        "torch.func.jacfwd",
         "torch.native_layer_norm_backward",
         "torch.ops.aten.native_layer_norm_backward",
     ),

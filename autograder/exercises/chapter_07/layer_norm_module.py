@@ -13,16 +13,17 @@ from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_07 import CHAPTER, READY_MADE
 from autograder.exercises.chapter_07 import layer_norm as function
 from autograder.exercises.chapter_07._draws import (
-    drawn_sizes,
     far_off,
-    fresh_module,
+    fresh_modules,
+    in_training,
+    mixed_dtypes,
     on_module,
     two_calls,
 )
 from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere
-from solutions.norms import LayerNorm
+from solutions.norms import LayerNorm, layer_norm
 
 NAMES = ("weight", "bias")
 
@@ -32,12 +33,13 @@ def _as_modules(trials: Iterator[Trial]) -> Iterator[Trial]:
 
 
 def vectors(rng: Generator) -> Iterator[Trial]:
-    yield from _as_modules(function.vectors(rng))
+    one, other = _as_modules(function.vectors(rng))
+    yield one
+    yield in_training(other)
 
 
 def fresh(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    yield fresh_module(far_off(rng, "B L D", of), of)
+    yield from fresh_modules(rng)
 
 
 def small_numbers(rng: Generator) -> Iterator[Trial]:
@@ -54,6 +56,22 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
 
 def half_precision(rng: Generator) -> Iterator[Trial]:
     yield from _as_modules(function.half_precision(rng))
+
+
+def large_mean_in_half(rng: Generator) -> Iterator[Trial]:
+    yield from _as_modules(function.half_precision_of_large_means(rng))
+
+
+def float32_weights(rng: Generator) -> Iterator[Trial]:
+    yield from mixed_dtypes(rng)
+
+
+def precision(rng: Generator) -> Iterator[Trial]:
+    yield from _as_modules(function.precision(rng))
+
+
+def special_sizes(rng: Generator) -> Iterator[Trial]:
+    yield from _as_modules(function.special_sizes(rng))
 
 
 def several_calls(rng: Generator) -> Iterator[Trial]:
@@ -77,9 +95,13 @@ CASES = (
     Case("the eps of the constructor is used", small_numbers, values),
     Case("a vector of equal numbers becomes the bias", equal_numbers, values, tolerance=1e-3),
     Case("works with one vector and with any axes before it", other_ranks, values),
-    Case("half precision holds large and small numbers", half_precision, values, tolerance=6e-2),
+    Case("works where sizes are 1 or equal", special_sizes, values),
+    Case("half precision holds large and small numbers", half_precision, values),
+    Case("half precision holds a large mean", large_mean_in_half, values),
+    Case("the dtype of x is kept where weights are float32", float32_weights, values),
+    Case("float64 keeps its digits", precision, values),
     Case("the second call does not depend on the first", several_calls, values),
-    Case("the gradient reaches x", gradients, values),
+    Case("the gradient reaches x, weight and bias", gradients, values),
     Case("x itself is not changed", vectors, inputs_kept),
     Case("works on whatever device module and x are on", devices, values),
 )
@@ -100,6 +122,8 @@ OF_THE_FUNCTION = (
     function.over_axis_one,
     function.over_example,
     function.in_half,
+    function.mean_in_half,
+    function.narrowed,
 )
 
 
@@ -140,14 +164,47 @@ class RandomFactors(LayerNorm):
         nn.init.normal_(self.weight)
 
 
-class OneFactor(nn.Module):
+class EpsOfRMSNorm(LayerNorm):
+    """Where no eps is given, your module takes 1e-6. Here it is 1e-5; both are in use."""
+
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__(d_model, eps)
+
+
+class DtypeOfWeights(LayerNorm):
+    """The result has the dtype of the weights. New weights are float32; x may be in half precision,
+    and the result has the dtype of x.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).to(self.weight.dtype)
+
+
+class NoiseInTraining(LayerNorm):
+    """In training mode your module does something else than in use. A norm takes its numbers from
+    the vector before it, and does the same in both.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(nn.functional.dropout(x, 0.1, self.training))
+
+
+class NoGradient(LayerNorm):
+    """weight and bias get no gradient, so they would never learn: they are buffers, or made with
+    `requires_grad=False`, or `detach` or `.data` cuts them off.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.weight.detach(), self.bias.detach(), self.eps)
+
+
+class OneFactor(LayerNorm):
     """There is one factor and one shift for all entries. Each of the d_model entries has its own,
     so `weight` and `bias` have the shape (d_model,).
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.weight, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+        super().__init__(1, eps)
 
 
 class NotLearned(nn.Module):
@@ -157,7 +214,10 @@ class NotLearned(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
-        self.weight, self.bias = torch.ones(d_model), torch.zeros(d_model)
+        self.weight, self.bias, self.eps = torch.ones(d_model), torch.zeros(d_model), eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.weight, self.bias, self.eps)
 
 
 class OtherNames(nn.Module):
@@ -169,6 +229,10 @@ class OtherNames(nn.Module):
         super().__init__()
         self.gamma = nn.Parameter(torch.ones(d_model))
         self.beta = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.gamma, self.beta, self.eps)
 
 
 class FirstStatistics(LayerNorm):
@@ -179,10 +243,10 @@ class FirstStatistics(LayerNorm):
     kept: tuple[Tensor, Tensor] | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        wide = x.float()
+        inside = function.wide(x)
         if self.kept is None or self.kept[0].shape[:-1] != x.shape[:-1]:
-            self.kept = wide.mean(-1, keepdim=True), wide.var(-1, correction=0, keepdim=True)
-        y = (wide - self.kept[0]) / (self.kept[1] + self.eps).sqrt()
+            self.kept = inside.mean(-1, keepdim=True), inside.var(-1, correction=0, keepdim=True)
+        y = (inside - self.kept[0]) / (self.kept[1] + self.eps).sqrt()
         return (y * self.weight + self.bias).to(x.dtype)
 
 
@@ -194,10 +258,10 @@ class ByHand(nn.Module):
         self.bias = nn.Parameter(torch.full((d_model,), 0.0))
 
     def forward(self, x: Tensor) -> Tensor:
-        wide = x.to(torch.float32)
-        distance = wide - wide.mean(dim=-1, keepdim=True)
+        inside = x.to(torch.promote_types(x.dtype, torch.float32))
+        distance = inside - inside.mean(dim=-1, keepdim=True)
         y = distance * torch.rsqrt(distance.pow(2).mean(dim=-1, keepdim=True) + self.epsilon)
-        return y.to(x.dtype) * self.weight + self.bias
+        return y.to(x.dtype) * self.weight.to(x.dtype) + self.bias.to(x.dtype)
 
 
 class ResetParameters(nn.Module):
@@ -220,6 +284,24 @@ class ResetParameters(nn.Module):
         return torch.addcmul(self.bias, self.weight, y.to(self.weight.dtype)).to(x.dtype)
 
 
+class EpsAsBuffer(nn.Module):
+    """eps moves with the weights, and is not saved with them."""
+
+    eps: Tensor
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.register_buffer("eps", torch.tensor(eps), persistent=False)
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        variance, mean = torch.var_mean(y, dim=-1, correction=0, keepdim=True)
+        scaled = (y - mean) * torch.rsqrt(variance + self.eps) * self.weight
+        return scaled.add(self.bias).type_as(x)
+
+
 EXERCISE = Exercise(
     solution=LayerNorm,
     chapter=CHAPTER,
@@ -238,10 +320,11 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "What is learned is called `weight` and `bias`, d_model numbers each, as in torch's own "
-        "module; nothing else is learned.",
-        "The weight is the factor itself, and begins at 1.",
-        "Everything else is as in `layer_norm`: biased variance, eps inside the root, float32 "
-        "inside, the dtype of x outside.",
+        "module; nothing else is learned. Every module has its own.",
+        "The weight is the factor itself, and begins at 1. eps is 1e-5 unless another is given.",
+        "Everything else is as in `layer_norm`: biased variance, eps inside the root, at least "
+        "float32 inside, the dtype of x outside, also where the weights are float32.",
+        "In training mode a norm does the same as in use.",
     ),
     hints=(
         "Two parameters and one number are made in the constructor; `forward` is one call.",
@@ -253,6 +336,10 @@ EXERCISE = Exercise(
         FactorsOfZero,
         ShiftsOfOne,
         RandomFactors,
+        EpsOfRMSNorm,
+        DtypeOfWeights,
+        NoiseInTraining,
+        NoGradient,
         OneFactor,
         NotLearned,
         OtherNames,
@@ -261,6 +348,6 @@ EXERCISE = Exercise(
         always_float32(LayerNorm),
         cut_from_autograd(LayerNorm),
     ),
-    alternatives=(ByHand, ResetParameters),
+    alternatives=(ByHand, ResetParameters, EpsAsBuffer),
     forbidden=READY_MADE,
 )

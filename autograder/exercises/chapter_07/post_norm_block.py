@@ -5,11 +5,12 @@ Out of scope: layer normalisation in the place of RMS, dropout, norms inside of 
 
 from collections.abc import Callable, Iterator
 
+import torch
 from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_07 import CHAPTER
-from autograder.exercises.chapter_07._draws import Gains, block, drawn_sizes
+from autograder.exercises.chapter_07._draws import Gains, block, drawn_sizes, keeping_block
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
@@ -41,6 +42,7 @@ def other_sizes(rng: Generator) -> Iterator[Trial]:
 def special_sizes(rng: Generator) -> Iterator[Trial]:
     yield block(rng, drawn_sizes(rng, L=1))
     yield block(rng, drawn_sizes(rng, B=1))
+    yield block(rng, drawn_sizes(rng, D=1), size=1e-3)
     yield block(rng, dict.fromkeys("BLD", drawn_sizes(rng)["D"]))
 
 
@@ -48,8 +50,17 @@ def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(block(rng, drawn_sizes(rng)), rng)
 
 
+def kept_results(rng: Generator) -> Iterator[Trial]:
+    yield backward(keeping_block(rng), rng)
+
+
 def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(block(rng, drawn_sizes(rng), size=0.2))
+
+
+def half_precision(rng: Generator) -> Iterator[Trial]:
+    trial = block(rng, drawn_sizes(rng), size=100.0, note=", entries near 500")
+    yield from in_dtypes(trial, (torch.float16, torch.bfloat16))
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -65,7 +76,9 @@ CASES = (
     Case("works for large and small streams, and loud sublayers", other_sizes, values),
     Case("works where sizes are 1 or equal", special_sizes, values),
     Case("the gradient reaches x and both gains", gradients, values),
-    Case("the dtype of x is kept", dtypes, values, tolerance=8e-2),
+    Case("the gradient passes sublayers that end in tanh", kept_results, values),
+    Case("the dtype of x is kept", dtypes, values),
+    Case("half precision holds a large stream", half_precision, values),
     Case("nothing that was given is changed", drawn, inputs_kept),
     Case("works on whatever device x is on", devices, values),
 )
@@ -186,6 +199,95 @@ def x_twice(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -
     return x + rms_norm(x + feed_forward(x), gains[1])
 
 
+def written_into(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """What a sublayer returned is written into (`+=`, `add_`). It belongs to the sublayer, which
+    may need it on the way back, or may have returned its very input: make a new tensor.
+    """
+    x = rms_norm(attend(x).add_(x), gains[0])
+    return rms_norm(feed_forward(x).add_(x), gains[1])
+
+
+def reads_the_sum(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The second sublayer reads the first sum as it was before its norm. In post-norm it reads the
+    normalised one.
+    """
+    total = x + attend(x)
+    return rms_norm(rms_norm(total, gains[0]) + feed_forward(total), gains[1])
+
+
+def reads_x(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The second sublayer reads the x that came into the block. It reads what the first has made of
+    it, normalised.
+    """
+    return rms_norm(rms_norm(x + attend(x), gains[0]) + feed_forward(x), gains[1])
+
+
+def reads_normalised_x(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The first sublayer reads a normalised copy. In post-norm it reads the stream as it is."""
+    x = rms_norm(x + attend(rms_norm(x, gains[0])), gains[0])
+    return rms_norm(x + feed_forward(x), gains[1])
+
+
+def one_norm_for_all(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """All tokens are divided by one number, that of the whole sum. `rms_norm` takes each vector by
+    itself.
+    """
+
+    def norm(sum_: Tensor, weight: Tensor) -> Tensor:
+        return rms_norm(sum_.flatten(), torch.ones_like(sum_.flatten())).view(sum_.shape) * weight
+
+    x = norm(x + attend(x), gains[0])
+    return norm(x + feed_forward(x), gains[1])
+
+
+def squared_in_half(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """Your norm squares in the dtype of x: in float16 the square of 300 is infinite. Use
+    `rms_norm`, which squares in float32.
+    """
+
+    def norm(sum_: Tensor, weight: Tensor) -> Tensor:
+        return sum_ * torch.rsqrt(sum_.square().mean(-1, keepdim=True) + 1e-6) * weight
+
+    x = norm(x + attend(x), gains[0])
+    return norm(x + feed_forward(x), gains[1])
+
+
+def eps_of_layer_norm(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The eps of the norm is 1e-5, the usual one of layer normalisation. Here it is that of
+    `rms_norm`, 1e-6.
+    """
+    x = rms_norm(x + attend(x), gains[0], 1e-5)
+    return rms_norm(x + feed_forward(x), gains[1], 1e-5)
+
+
+def smaller_eps(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The eps of the norm is 1e-8. Here it is that of `rms_norm`, 1e-6."""
+    x = rms_norm(x + attend(x), gains[0], 1e-8)
+    return rms_norm(x + feed_forward(x), gains[1], 1e-8)
+
+
+def no_eps(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The norm has no eps. Here it has that of `rms_norm`, 1e-6."""
+    x = rms_norm(x + attend(x), gains[0], 0.0)
+    return rms_norm(x + feed_forward(x), gains[1], 0.0)
+
+
+def flattened(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """A sublayer is given the tokens of all sequences in one row, (B L, D). Attention could not
+    tell one sequence from another: give it the whole stream, (B, L, D).
+    """
+    x = rms_norm(x + attend(x.flatten(0, 1)).view(x.shape), gains[0])
+    return rms_norm(x + feed_forward(x.flatten(0, 1)).view(x.shape), gains[1])
+
+
+def token_by_token(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """A sublayer is given one token at a time. Attention could not let one hear another: give it
+    the whole stream, (B, L, D).
+    """
+    x = rms_norm(x + torch.cat([attend(one[:, None]) for one in x.unbind(1)], 1), gains[0])
+    return rms_norm(x + torch.cat([feed_forward(one[:, None]) for one in x.unbind(1)], 1), gains[1])
+
+
 def in_a_loop(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
     for sublayer, gain in zip((attend, feed_forward), gains, strict=True):
         x = rms_norm(x + sublayer(x), gain)
@@ -207,6 +309,15 @@ def written_out(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gain
     stream = stream + feed_forward(stream)
     wide = stream if stream.dtype.itemsize > 2 else stream.float()
     return (wide * (wide.square().mean(-1, True) + 1e-6).rsqrt()).to(x.dtype) * second
+
+
+def by_half_blocks(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """One function for half a block, used twice."""
+
+    def half(stream: Tensor, sublayer: Sublayer, gain: Tensor) -> Tensor:
+        return rms_norm(torch.stack([stream, sublayer(stream)]).sum(0), gain, eps=1e-6)
+
+    return half(half(x, attend, gains[0]), feed_forward, gains[1])
 
 
 EXERCISE = Exercise(
@@ -232,7 +343,9 @@ EXERCISE = Exercise(
         "The norm is `rms_norm`, eps = 1e-6; gains[0] belongs to the first sum, gains[1] to the "
         "second.",
         "The second sublayer reads the normalised first sum, and is added to it.",
-        "A sublayer answers in the shape that it is given, and the same when asked twice.",
+        "A sublayer is given the whole stream (B, L, D), and answers in that shape, the same when "
+        "asked twice. What it returns belongs to it: do not write into it.",
+        "Streams may be large in half precision, too: 500 in float16.",
     ),
     hints=(
         "A block is the same line twice, with another sublayer and another gain.",
@@ -257,10 +370,21 @@ EXERCISE = Exercise(
         attention_twice,
         layer_normalised,
         x_twice,
+        reads_the_sum,
+        reads_x,
+        reads_normalised_x,
+        one_norm_for_all,
+        written_into,
+        squared_in_half,
+        eps_of_layer_norm,
+        smaller_eps,
+        no_eps,
+        flattened,
+        token_by_token,
         on_the_cpu(post_norm_block),
         always_float32(post_norm_block),
         cut_from_autograd(post_norm_block),
         changed_in_place(post_norm_block),
     ),
-    alternatives=(in_a_loop, in_one_line, written_out),
+    alternatives=(in_a_loop, in_one_line, written_out, by_half_blocks),
 )

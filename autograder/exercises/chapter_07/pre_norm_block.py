@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_07 import CHAPTER
 from autograder.exercises.chapter_07 import post_norm_block as post
-from autograder.exercises.chapter_07._draws import Gains, block, drawn_sizes
+from autograder.exercises.chapter_07._draws import Gains, block, drawn_sizes, keeping_block
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
@@ -46,8 +46,16 @@ def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(block(rng, drawn_sizes(rng)), rng)
 
 
+def kept_results(rng: Generator) -> Iterator[Trial]:
+    yield backward(keeping_block(rng), rng)
+
+
 def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(block(rng, drawn_sizes(rng), size=0.2))
+
+
+def half_precision(rng: Generator) -> Iterator[Trial]:
+    yield from post.half_precision(rng)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -63,7 +71,9 @@ CASES = (
     Case("works for large and small streams, and loud sublayers", other_sizes, values),
     Case("works where sizes are 1 or equal", special_sizes, values),
     Case("the gradient reaches x and both gains", gradients, values),
-    Case("the dtype of x is kept", dtypes, values, tolerance=8e-2),
+    Case("the gradient passes sublayers that end in tanh", kept_results, values),
+    Case("the dtype of x is kept", dtypes, values),
+    Case("half precision holds a large stream", half_precision, values),
     Case("nothing that was given is changed", drawn, inputs_kept),
     Case("works on whatever device x is on", devices, values),
 )
@@ -200,6 +210,116 @@ def layer_normalised(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains:
     return x + feed_forward(rms_norm(x - x.mean(-1, keepdim=True), gains[1]))
 
 
+def written_into(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """What a sublayer returned is written into (`+=`, `add_`). It belongs to the sublayer, which
+    may need it on the way back, or may have returned its very input: make a new tensor.
+    """
+    x = attend(rms_norm(x, gains[0])).add_(x)
+    return feed_forward(rms_norm(x, gains[1])).add_(x)
+
+
+def stream_written_into(
+    x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains
+) -> Tensor:
+    """The stream is written into (`+=`, `add_`). The numbers are right, but the norm that has read
+    it needs it as it was on the way back: give the sum a tensor of its own.
+    """
+    x = x.clone()
+    x += attend(rms_norm(x, gains[0]))
+    x += feed_forward(rms_norm(x, gains[1]))
+    return x
+
+
+def second_overwritten(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The second sublayer is added to the normalised copy instead of the stream; the first is
+    right.
+    """
+    x = x + attend(rms_norm(x, gains[0]))
+    x = rms_norm(x, gains[1])
+    return x + feed_forward(x)
+
+
+def first_copy_again(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """Both sublayers read the same normalised copy. The second reads one of its own, of the stream
+    with what the first has said.
+    """
+    copy = rms_norm(x, gains[0])
+    return x + attend(copy) + feed_forward(copy)
+
+
+def gains_on_branches(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The gains multiply what the sublayers say. They belong to the norm, and multiply what the
+    sublayers read.
+    """
+    x = x + gains[0] * attend(rms_norm(x, torch.ones_like(gains[0])))
+    return x + gains[1] * feed_forward(rms_norm(x, torch.ones_like(gains[1])))
+
+
+def norms_on_both_sides(
+    x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains
+) -> Tensor:
+    """What a sublayer says is normalised too, as Gemma 2 does. Here only what it reads is."""
+    x = x + rms_norm(attend(rms_norm(x, gains[0])), torch.ones_like(gains[0]))
+    return x + rms_norm(feed_forward(rms_norm(x, gains[1])), torch.ones_like(gains[1]))
+
+
+def one_plus_gain(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The norms multiply by 1 + gain. Some models store gains like that (Gemma); here the gain is
+    the factor itself.
+    """
+    return pre_norm_block(x, attend, feed_forward, (1 + gains[0], 1 + gains[1]))
+
+
+def squared_in_half(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """Your norm squares in the dtype of x: in float16 the square of 300 is infinite. Use
+    `rms_norm`, which squares in float32.
+    """
+
+    def norm(stream: Tensor, weight: Tensor) -> Tensor:
+        return stream * torch.rsqrt(stream.square().mean(-1, keepdim=True) + 1e-6) * weight
+
+    x = x + attend(norm(x, gains[0]))
+    return x + feed_forward(norm(x, gains[1]))
+
+
+def eps_of_layer_norm(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The eps of the norm is 1e-5, the usual one of layer normalisation. Here it is that of
+    `rms_norm`, 1e-6.
+    """
+    x = x + attend(rms_norm(x, gains[0], 1e-5))
+    return x + feed_forward(rms_norm(x, gains[1], 1e-5))
+
+
+def smaller_eps(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The eps of the norm is 1e-8. Here it is that of `rms_norm`, 1e-6."""
+    x = x + attend(rms_norm(x, gains[0], 1e-8))
+    return x + feed_forward(rms_norm(x, gains[1], 1e-8))
+
+
+def no_eps(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The norm has no eps. Here it has that of `rms_norm`, 1e-6."""
+    x = x + attend(rms_norm(x, gains[0], 0.0))
+    return x + feed_forward(rms_norm(x, gains[1], 0.0))
+
+
+def flattened(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """A sublayer is given the tokens of all sequences in one row, (B L, D). Attention could not
+    tell one sequence from another: give it the whole copy, (B, L, D).
+    """
+    x = x + attend(rms_norm(x, gains[0]).flatten(0, 1)).view(x.shape)
+    return x + feed_forward(rms_norm(x, gains[1]).flatten(0, 1)).view(x.shape)
+
+
+def token_by_token(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """A sublayer is given one token at a time. Attention could not let one hear another: give it
+    the whole copy, (B, L, D).
+    """
+    copy = rms_norm(x, gains[0])
+    x = x + torch.cat([attend(one[:, None]) for one in copy.unbind(1)], 1)
+    copy = rms_norm(x, gains[1])
+    return x + torch.cat([feed_forward(one[:, None]) for one in copy.unbind(1)], 1)
+
+
 def in_a_loop(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
     for sublayer, gain in zip((attend, feed_forward), gains, strict=True):
         x = x + sublayer(rms_norm(x, gain))
@@ -211,6 +331,14 @@ def said_and_added(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: G
     first = attend(rms_norm(x, weight=gains[0]))
     second = feed_forward(rms_norm(x + first, weight=gains[1]))
     return torch.stack((x, first, second)).sum(0)
+
+
+def as_a_running_sum(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
+    """The stream is a list of what was said, and its sum."""
+    said = [x]
+    for sublayer, gain in ((attend, gains[0]), (feed_forward, gains[1])):
+        said.append(sublayer(rms_norm(torch.stack(said).sum(0), gain)))
+    return said[2] + (said[0] + said[1])
 
 
 def with_residual(x: Tensor, attend: Sublayer, feed_forward: Sublayer, gains: Gains) -> Tensor:
@@ -247,7 +375,9 @@ EXERCISE = Exercise(
         "The norm is `rms_norm`, eps = 1e-6; gains[0] belongs to the first sublayer, gains[1] to "
         "the second.",
         "One after the other: the second sublayer reads the stream with what the first has said.",
-        "A sublayer answers in the shape that it is given, and the same when asked twice.",
+        "A sublayer is given a whole copy (B, L, D), and answers in that shape, the same when "
+        "asked twice. What it returns belongs to it: do not write into it.",
+        "Streams may be large in half precision, too: 500 in float16.",
     ),
     hints=(
         "A block is the same line twice, with another sublayer and another gain.",
@@ -276,10 +406,23 @@ EXERCISE = Exercise(
         sublayers_exchanged,
         attention_twice,
         layer_normalised,
+        written_into,
+        stream_written_into,
+        second_overwritten,
+        first_copy_again,
+        gains_on_branches,
+        norms_on_both_sides,
+        one_plus_gain,
+        squared_in_half,
+        eps_of_layer_norm,
+        smaller_eps,
+        no_eps,
+        flattened,
+        token_by_token,
         on_the_cpu(pre_norm_block),
         always_float32(pre_norm_block),
         cut_from_autograd(pre_norm_block),
         changed_in_place(pre_norm_block),
     ),
-    alternatives=(in_a_loop, said_and_added, with_residual),
+    alternatives=(in_a_loop, said_and_added, as_a_running_sum, with_residual),
 )

@@ -13,16 +13,18 @@ from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_07 import CHAPTER, READY_MADE
 from autograder.exercises.chapter_07 import rms_norm as function
 from autograder.exercises.chapter_07._draws import (
-    drawn_sizes,
     far_off,
-    fresh_module,
+    fresh_modules,
+    in_training,
+    mixed_dtypes,
     on_module,
     two_calls,
 )
+from autograder.exercises.chapter_07.layer_norm import wide
 from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere
-from solutions.norms import RMSNorm
+from solutions.norms import RMSNorm, rms_norm
 
 NAMES = ("weight",)
 
@@ -32,12 +34,13 @@ def _as_modules(trials: Iterator[Trial]) -> Iterator[Trial]:
 
 
 def vectors(rng: Generator) -> Iterator[Trial]:
-    yield from _as_modules(function.vectors(rng))
+    one, other = _as_modules(function.vectors(rng))
+    yield one
+    yield in_training(other)
 
 
 def fresh(rng: Generator) -> Iterator[Trial]:
-    of = drawn_sizes(rng)
-    yield fresh_module(far_off(rng, "B L D", of), of)
+    yield from fresh_modules(rng)
 
 
 def small_numbers(rng: Generator) -> Iterator[Trial]:
@@ -54,6 +57,18 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
 
 def half_precision(rng: Generator) -> Iterator[Trial]:
     yield from _as_modules(function.half_precision(rng))
+
+
+def float32_weights(rng: Generator) -> Iterator[Trial]:
+    yield from mixed_dtypes(rng)
+
+
+def precision(rng: Generator) -> Iterator[Trial]:
+    yield from _as_modules(function.precision(rng))
+
+
+def special_sizes(rng: Generator) -> Iterator[Trial]:
+    yield from _as_modules(function.special_sizes(rng))
 
 
 def several_calls(rng: Generator) -> Iterator[Trial]:
@@ -77,9 +92,12 @@ CASES = (
     Case("the eps of the constructor is used", small_numbers, values),
     Case("zeros stay zeros, equal numbers keep their sign", special_vectors, values),
     Case("works with one vector and with any axes before it", other_ranks, values),
-    Case("half precision holds large and small numbers", half_precision, values, tolerance=6e-2),
+    Case("works where sizes are 1 or equal", special_sizes, values),
+    Case("half precision holds large and small numbers", half_precision, values),
+    Case("the dtype of x is kept where weights are float32", float32_weights, values),
+    Case("float64 keeps its range", precision, values),
     Case("the second call does not depend on the first", several_calls, values),
-    Case("the gradient reaches x", gradients, values),
+    Case("the gradient reaches x and weight", gradients, values),
     Case("x itself is not changed", vectors, inputs_kept),
     Case("works on whatever device module and x are on", devices, values),
 )
@@ -99,6 +117,9 @@ OF_THE_FUNCTION = (
     function.over_axis_one,
     function.over_everything,
     function.in_half,
+    function.mean_square_in_half,
+    function.narrowed,
+    function.divided_by_d_minus_one,
 )
 
 
@@ -138,6 +159,33 @@ class EpsOfLayerNorm(RMSNorm):
         super().__init__(d_model, eps)
 
 
+class DtypeOfWeight(RMSNorm):
+    """The result has the dtype of the weight. A new weight is float32; x may be in half precision,
+    and the result has the dtype of x.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return function.dtype_of_weight(x, self.weight, self.eps)
+
+
+class NoiseInTraining(RMSNorm):
+    """In training mode your module does something else than in use. A norm takes its number from
+    the vector before it, and does the same in both.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(nn.functional.dropout(x, 0.1, self.training))
+
+
+class NoGradient(RMSNorm):
+    """The weight gets no gradient, so it would never learn: it is a buffer, or made with
+    `requires_grad=False`, or `detach` or `.data` cuts it off.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rms_norm(x, self.weight.detach(), self.eps)
+
+
 class WithBias(RMSNorm):
     """Your module learns a bias as well. RMS normalisation has factors alone."""
 
@@ -146,14 +194,13 @@ class WithBias(RMSNorm):
         self.bias = nn.Parameter(torch.zeros(d_model))
 
 
-class OneFactor(nn.Module):
+class OneFactor(RMSNorm):
     """There is one factor for all entries. Each of the d_model entries has its own, so `weight` has
     the shape (d_model,).
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(1))
+        super().__init__(1, eps)
 
 
 class NotLearned(nn.Module):
@@ -163,7 +210,10 @@ class NotLearned(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
         super().__init__()
-        self.weight = torch.ones(d_model)
+        self.weight, self.eps = torch.ones(d_model), eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rms_norm(x, self.weight, self.eps)
 
 
 class OtherName(nn.Module):
@@ -171,7 +221,10 @@ class OtherName(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
         super().__init__()
-        self.scale = nn.Parameter(torch.ones(d_model))
+        self.scale, self.eps = nn.Parameter(torch.ones(d_model)), eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rms_norm(x, self.scale, self.eps)
 
 
 class FirstSize(RMSNorm):
@@ -182,10 +235,10 @@ class FirstSize(RMSNorm):
     kept: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        wide = x.float()
+        inside = wide(x)
         if self.kept is None or self.kept.shape[:-1] != x.shape[:-1]:
-            self.kept = wide.square().mean(-1, keepdim=True)
-        return (wide / (self.kept + self.eps).sqrt() * self.weight).to(x.dtype)
+            self.kept = inside.square().mean(-1, keepdim=True)
+        return (inside / (self.kept + self.eps).sqrt() * self.weight).to(x.dtype)
 
 
 class LikeLlama(nn.Module):
@@ -200,7 +253,8 @@ class LikeLlama(nn.Module):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.weight * self.normalised(x.float()).type_as(x)
+        inside = x if x.dtype == torch.float64 else x.float()
+        return (self.weight * self.normalised(inside).type_as(x)).type_as(x)
 
 
 class ByLength(nn.Module):
@@ -213,6 +267,19 @@ class ByLength(nn.Module):
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float64)
         root = torch.sqrt(length**2 / self.width + self.small)
         return (self.weight * (x / root)).to(x.dtype)
+
+
+class ByEinsum(nn.Module):
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.full((d_model,), 1.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        inside = x.to(torch.promote_types(x.dtype, torch.float32))
+        squares = torch.einsum("...d,...d->...", inside, inside) / inside.shape[-1]
+        y = inside / (squares + self.eps).sqrt().unsqueeze(-1)
+        return y.to(x.dtype) * self.weight.to(x.dtype)
 
 
 EXERCISE = Exercise(
@@ -233,10 +300,11 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "What is learned is called `weight`, d_model numbers, as in torch's own module; nothing "
-        "else is learned, and there is no bias.",
+        "else is learned, and there is no bias. Every module has its own.",
         "The weight is the factor itself, and begins at 1. eps is 1e-6 unless another is given.",
-        "Everything else is as in `rms_norm`: eps inside the root, float32 inside, the dtype of x "
-        "outside.",
+        "Everything else is as in `rms_norm`: eps inside the root, at least float32 inside, the "
+        "dtype of x outside, also where the weights are float32.",
+        "In training mode a norm does the same as in use.",
     ),
     hints=(
         "One parameter and one number are made in the constructor; `forward` is one call.",
@@ -248,6 +316,9 @@ EXERCISE = Exercise(
         FactorsOfZero,
         RandomFactors,
         EpsOfLayerNorm,
+        DtypeOfWeight,
+        NoiseInTraining,
+        NoGradient,
         WithBias,
         OneFactor,
         NotLearned,
@@ -257,6 +328,6 @@ EXERCISE = Exercise(
         always_float32(RMSNorm),
         cut_from_autograd(RMSNorm),
     ),
-    alternatives=(LikeLlama, ByLength),
+    alternatives=(LikeLlama, ByLength, ByEinsum),
     forbidden=READY_MADE,
 )
