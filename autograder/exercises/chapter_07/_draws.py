@@ -77,7 +77,7 @@ def on_module(trial: Trial, names: tuple[str, ...]) -> Trial:
     weights, eps = rest[: len(names)], rest[len(names) :]
     build = Call((x.shape[-1], *eps))
     state = dict(zip(names, weights, strict=True))
-    request = Request((Call((x,)),), build, state, cotangent=trial.request.cotangent)
+    request = replace(trial.request, calls=(Call((x,)),), build=build, state=state)
     return Trial(request, trial.inputs, trial.sizes, trial.returns)
 
 
