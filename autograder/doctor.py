@@ -16,6 +16,7 @@ PACKAGES = (
     ("torch", f"{PIP} torch"),
     ("numpy", f"{PIP} numpy"),
     ("matplotlib", f"{PIP} matplotlib"),
+    ("altair", f"{PIP} altair"),
     ("nbgrader", f'{PIP} "transformer-course[grade]"'),
     ("nbclient", f'{PIP} "transformer-course[grade]"'),
     ("ipykernel", f'{PIP} "transformer-course[grade]"'),

@@ -26,9 +26,9 @@ Start
 1. Unzip everything into one folder, and keep it together. A notebook that is
    opened inside the zip, or moved away from its folders, cannot find the check.
 2. Python 3.11 or later is needed, with torch and numpy for the check, and with
-   matplotlib and Jupyter for the notebook:
+   matplotlib, altair and Jupyter for the notebook:
 
-       python -m pip install torch numpy matplotlib jupyterlab
+       python -m pip install torch numpy matplotlib altair jupyterlab
 
 3. Open the notebook, in Jupyter or VS Code:
 
@@ -60,13 +60,14 @@ with other inputs of the same kinds, so compute the right thing for any input.
 
 If something is missing
 -----------------------
-No module named 'autograder', or the first cell starts to install something
+No module named 'autograder', or the first cell says "Installing git+https..."
       The notebook is not beside the folder autograder/. Put it back there, and
       open it there. Python must run in that folder too: where it does, the
       lines import os and print(os.getcwd()) show.
 No module named 'torch', or another name
       The notebook runs in another Python than the one you installed into. Run
-      %pip install torch numpy matplotlib in a cell, and restart the kernel.
+      %pip install torch numpy matplotlib altair in a cell, and restart the
+      kernel.
 "files ... are missing or damaged"
       Copy your notebook to a safe place. Unzip again into a new folder, and put
       your notebook there in the place of the empty one.
