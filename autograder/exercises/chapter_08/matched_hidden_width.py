@@ -106,7 +106,9 @@ def as_float(d_ff: int, multiple: int = 1) -> float:
 
 
 def not_rounded(d_ff: int, multiple: int = 1) -> float:
-    """Two thirds exactly, and often no whole number. Round it up to a multiple."""
+    """The width is about two thirds, but not rounded up to a multiple: it is no whole number, or
+    too small.
+    """
     return 2 * d_ff / 3
 
 
