@@ -78,7 +78,20 @@ def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | 
     """Examine whether the arguments are still what they were before the call."""
     if reply.changed:
         return f"{' and '.join(reply.changed)} had other numbers after the call than before"
-    return values(trial, reply, expected, tolerance)
+    problem = values(trial, reply, expected, tolerance)
+    if problem is None or reply.fault:
+        return problem
+    return f"nothing was changed, but the result is wrong: {problem}"
+
+
+def whole_number(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine what came back; 2048.0 or a tensor will not do where an int is asked."""
+    got = next(iter(reply.values), None)
+    if type(got) is int or reply.fault or got is None:
+        return values(trial, reply, expected, tolerance)
+    return _came_back(got, "an int was asked")
 
 
 def first_of_several(

@@ -134,9 +134,9 @@ def _given(call: Call) -> list[Any]:
 
 
 def _weights(subject: Any, request: Request) -> list[Tensor]:
-    """List the weights that were copied in; in the place of one that does not learn, a copy."""
-    own = dict(subject.named_parameters()) if isinstance(subject, nn.Module) else {}
-    own = {name: weight for name, weight in own.items() if weight.requires_grad}
+    """List the weights that were copied in; for one that cannot learn, one that gets nothing."""
+    named = subject.named_parameters() if isinstance(subject, nn.Module) else ()
+    own = {name: weight for name, weight in named if weight.requires_grad}
     given = (request.state or {}).items()
     return [own.get(name, value.clone().requires_grad_()) for name, value in given]
 

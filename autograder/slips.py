@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograder.spec import Implementation
@@ -27,6 +28,13 @@ def always_float32(right: Implementation) -> Implementation:
     in.
     """
     return _with_inputs(right, always_float32, _as_float32)
+
+
+def float64_narrowed(right: Implementation) -> Implementation:
+    """float64 comes in and goes out, but in between the numbers pass through float32, which cannot
+    hold what is very large or very small. Compute in the dtype of the inputs.
+    """
+    return _with_inputs(right, float64_narrowed, _through_float32)
 
 
 def cut_from_autograd(right: Implementation) -> Implementation:
@@ -52,6 +60,10 @@ def changed_in_place(right: Implementation, argument: int = 1) -> Implementation
 
 def _as_float32(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def _through_float32(tensor: Tensor) -> Tensor:
+    return tensor.float().double() if tensor.dtype == torch.float64 else tensor
 
 
 def _with_inputs(

@@ -70,7 +70,7 @@ def matched_hidden_width(d_ff: int, multiple: int = 1) -> int:
     multiple  the width must be a multiple of this
     ->        the smallest such multiple that is at least 2/3 of d_ff
 
-    Source: Shazeer 2020; rounded up, as Llama does.
+    Source: Shazeer 2020; the multiple is an idea of Llama.
 
     >>> matched_hidden_width(3072)
     2048

@@ -19,6 +19,7 @@ from autograder.compare import (
     last_of_several_calls,
     one_by_one,
     values,
+    whole_number,
     zeros_kept,
 )
 from autograder.faults import Fault, FaultKind
@@ -366,12 +367,39 @@ EXPECTED += [((6, 24),), ((0.5, 1e300),), (1,), (0.5,), ("text",), (None,), (Tru
 def test_any_reply_can_be_examined(reply, expected):
     want = Reply(expected)
     of_tensors = (zeros_kept, one_by_one) if isinstance(expected[0], Tensor) else ()
-    for examine in (values, inputs_kept, last_of_several_calls, *of_tensors):
+    for examine in (values, inputs_kept, last_of_several_calls, whole_number, *of_tensors):
         found = examine(TRIAL, reply, want, None)
         assert found is None or isinstance(found, str)
         assert reply.values or found is not None or reply.fault
     assert alike(reply, want, None) in (True, False)
     assert examine_itself(want) is None
+
+
+def test_inputs_that_were_kept_are_not_blamed_for_a_wrong_result():
+    want = Reply((torch.ones(3),))
+    found = inputs_kept(TRIAL, Reply((torch.zeros(3),)), want, None)
+    assert (
+        found
+        == "nothing was changed, but the result is wrong: 3 of 3 values differ, most at [0], by 1"
+    )
+    assert inputs_kept(TRIAL, want, want, None) is None
+    fault = Fault(FaultKind.EXCEPTION, "ValueError", "")
+    assert inputs_kept(TRIAL, Reply(fault=fault), want, None) == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("got", "found"),
+    [
+        (2048, None),
+        (2049, "yours is 2,049"),
+        (2048.0, "a float came back where an int was asked"),
+        (True, "a bool came back where an int was asked"),
+        (torch.tensor(2048), "a tensor of shape () came back where an int was asked"),
+        (None, "nothing (None) came back: is a `return` missing?"),
+    ],
+)
+def test_a_size_is_an_int(got, found):
+    assert whole_number(TRIAL, Reply((got,)), Reply((2048,)), None) == found
 
 
 def examine_itself(want):

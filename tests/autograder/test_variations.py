@@ -200,6 +200,10 @@ X = torch.ones(2, 3)
 def test_the_slips_of_a_function():
     assert perform(slips.on_the_cpu(doubled), call(X.to("meta"))).values[0].device.type == "cpu"
     assert perform(slips.always_float32(doubled), call(X.half())).values[0].dtype == torch.float32
+    narrowed = perform(slips.float64_narrowed(doubled), call(1e50 * X.double())).values[0]
+    assert narrowed.dtype == torch.float64
+    assert narrowed.isinf().all()
+    assert perform(slips.float64_narrowed(doubled), call(X)).values[0].equal(2 * X)
     cut = perform(slips.cut_from_autograd(doubled), gradient(X, X))
     assert cut.fault.kind == FaultKind.NO_GRADIENT
     assert perform(slips.changed_in_place(doubled), call(X)).changed == ("argument 1",)
@@ -213,6 +217,19 @@ def test_the_slips_of_a_module():
     assert perform(Scaled, request).fault is None
     assert perform(Scaled, request).values[0] is not None
     assert perform(cut, request).values[0] is None
+
+
+def test_a_weight_that_cannot_learn_gets_no_gradient_and_no_error_of_torch():
+    class Fixed(Scaled):
+        def __init__(self, width):
+            super().__init__(width)
+            self.requires_grad_(False)
+
+    request = Request((Call((X,)),), Call((3,)), {"gain.weight": torch.eye(3)}, cotangent=X)
+    reply = perform(Fixed, request)
+    assert reply.fault is None
+    assert reply.values[0].equal(X)
+    assert reply.values[1] is None
 
 
 def test_gradients_of_the_weights_that_were_given_come_after_those_of_the_inputs():

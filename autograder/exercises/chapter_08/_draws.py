@@ -17,13 +17,19 @@ def drawn(rng: Generator, axes: str = "B L D", std: float = 2.0) -> Drawn:
     return normal(rng, axes, of, std=std), described("x", axes, of), of
 
 
+def small(rng: Generator) -> Drawn:
+    """Draw numbers where activations bend: half precision tells their values there apart."""
+    return drawn(rng, std=0.7)
+
+
 def any_shape(rng: Generator) -> Iterator[Drawn]:
-    """Draw x of other shapes: a single number, entries of size 1, not contiguous."""
+    """Draw x of other shapes: a single number, sizes 1 and 0, not contiguous."""
     for axes in SHAPES:
         yield drawn(rng, axes)
     single = normal(rng, "", {})
     yield single, f"x = {single:.3f}, a tensor without axes", {}
     yield normal(rng, "B L", {"B": 1, "L": 1}), "x (1, 1)", {}
+    yield normal(rng, "B L", {"B": 3, "L": 0}), "x (3, 0), without a number", {}
     x, words, of = drawn(rng, "B L")
     yield x.mT, f"{words}, transposed", {"B": of["L"], "L": of["B"]}
 

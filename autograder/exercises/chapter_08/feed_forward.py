@@ -4,6 +4,7 @@ Out of scope: dropout (chapter 12), gates (the next exercises).
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor, nn
@@ -12,7 +13,13 @@ from torch.nn.functional import conv1d, linear
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import described, normal, sizes
-from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
+from autograder.slips import (
+    always_float32,
+    changed_in_place,
+    cut_from_autograd,
+    float64_narrowed,
+    on_the_cpu,
+)
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import TorchFunction, call
@@ -36,6 +43,12 @@ def _trial(rng: Generator, of: Sizes, tokens: str, name: str) -> Trial:
     return Trial(call(normal(rng, axes, of), weights, TorchFunction(name)), words, of, axes)
 
 
+def _on(trial: Trial, x: Tensor, note: str) -> Trial:
+    """Give the trial with another x."""
+    _, *rest = trial.request.calls[0].args
+    return replace(trial, request=call(x, *rest), inputs=f"{trial.inputs}, {note}")
+
+
 def _drawn(rng: Generator, tokens: str = "B L", name: str = "relu") -> Trial:
     return _trial(rng, sizes(rng, f"{tokens} D F".strip()), tokens, name)
 
@@ -53,6 +66,18 @@ def activations(rng: Generator) -> Iterator[Trial]:
 def ranks(rng: Generator) -> Iterator[Trial]:
     for tokens in TOKENS:
         yield _drawn(rng, tokens, "silu")
+    trial = _drawn(rng)
+    x = trial.request.calls[0].args[0]
+    turned = x.transpose(0, 1).contiguous().transpose(0, 1)  # the same numbers, in another order
+    yield _on(trial, turned, "x not contiguous")
+
+
+def large(rng: Generator) -> Iterator[Trial]:
+    trial = _drawn(rng)
+    x = trial.request.calls[0].args[0]
+    yield _on(trial, 1e3 * x, "x times 1000")
+    (wide,) = in_dtypes(trial, (torch.float64,))
+    yield _on(wide, 1e50 * wide.request.calls[0].args[0], "x times 1e50")
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
@@ -82,6 +107,7 @@ CASES = (
     Case("expands, applies ReLU, contracts", ordinary, values, weight=2),
     Case("any activation may be given", activations, values, weight=2),
     Case("works for one token and for batches of batches", ranks, values),
+    Case("large numbers stay as they are", large, values),
     Case("works where sizes are equal, or 1", special_sizes, values),
     Case("the gradient reaches x, weights and biases", gradients, values),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
@@ -181,6 +207,32 @@ def tokens_mixed(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
     return linear((hidden + mean) / 2, w_out, b_out)
 
 
+def hidden_clamped(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
+    """Hidden numbers beyond 7 are cut off, as gpt-oss does in its gated layer. Here they stay."""
+    w_in, b_in, w_out, b_out = weights
+    return linear(activation(linear(x, w_in, b_in)).clamp(-7, 7), w_out, b_out)
+
+
+def weights_cut(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
+    """The numbers are right, but no gradient reaches the weights and biases: `detach`, `.data` or
+    `torch.tensor` cuts them off, and the layer would never learn.
+    """
+    w_in, b_in, w_out, b_out = (weight.detach() for weight in weights)
+    return linear(activation(linear(x, w_in, b_in)), w_out, b_out)
+
+
+def first_bias_cut(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
+    """The numbers are right, but no gradient reaches b_in: `detach` or `.data` cuts it off."""
+    w_in, b_in, w_out, b_out = weights
+    return linear(activation(linear(x, w_in, b_in.detach())), w_out, b_out)
+
+
+def second_bias_cut(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
+    """The numbers are right, but no gradient reaches b_out: `detach` or `.data` cuts it off."""
+    w_in, b_in, w_out, b_out = weights
+    return linear(activation(linear(x, w_in, b_in)), w_out, b_out.detach())
+
+
 def by_linear(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
     w_in, b_in, w_out, b_out = weights
     return linear(activation(linear(x, w_in, b_in)), w_out, b_out)
@@ -190,6 +242,16 @@ def by_einsum(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
     w_in, b_in, w_out, b_out = weights
     hidden = activation(torch.einsum("...d,fd->...f", x, w_in) + b_in)
     return torch.einsum("...f,df->...d", hidden, w_out) + b_out
+
+
+def adding_in_place(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
+    """What an answer has made itself it may change."""
+    w_in, b_in, w_out, b_out = weights
+    hidden = torch.einsum("...d,fd->...f", x, w_in)
+    hidden += b_in
+    result = torch.einsum("...f,df->...d", activation(hidden), w_out)
+    result += b_out
+    return result
 
 
 def by_convolution(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
@@ -222,6 +284,7 @@ def with_layers(x: Tensor, weights: Weights, activation: Activation) -> Tensor:
 SLIPS: tuple[Implementation, ...] = (
     on_the_cpu(feed_forward),
     always_float32(feed_forward),
+    float64_narrowed(feed_forward),
     cut_from_autograd(feed_forward),
     changed_in_place(feed_forward),
 )
@@ -249,6 +312,7 @@ EXERCISE = Exercise(
         "(D, F). A vector x is multiplied as `x @ w.T`.",
         "Nothing follows the contraction: no activation, and no residual connection.",
         "x has any number of axes before D, or none. The same weights serve every token.",
+        "Result and gradients are computed in the dtype that comes in, however large the numbers.",
     ),
     hints=(
         "Two linear maps, each with its bias. What stands between them?",
@@ -271,7 +335,18 @@ EXERCISE = Exercise(
         not_transposed,
         tied,
         tokens_mixed,
+        hidden_clamped,
+        weights_cut,
+        first_bias_cut,
+        second_bias_cut,
         *SLIPS,
     ),
-    alternatives=(by_linear, by_einsum, by_convolution, unit_by_unit, with_layers),
+    alternatives=(
+        by_linear,
+        by_einsum,
+        adding_in_place,
+        by_convolution,
+        unit_by_unit,
+        with_layers,
+    ),
 )

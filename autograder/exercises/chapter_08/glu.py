@@ -12,7 +12,13 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 from autograder.compare import inputs_kept, values, zeros_kept
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import described, normal, sizes
-from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
+from autograder.slips import (
+    always_float32,
+    changed_in_place,
+    cut_from_autograd,
+    float64_narrowed,
+    on_the_cpu,
+)
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import TorchFunction, call
@@ -59,6 +65,18 @@ def closed_gates(rng: Generator) -> Iterator[Trial]:
 def ranks(rng: Generator) -> Iterator[Trial]:
     for tokens in ("", "L", "X B L"):
         yield _drawn(rng, tokens)
+    of = _sizes(rng, "B L")
+    turned = normal(rng, "L B 2F", of).transpose(0, 1)
+    trial = _of(turned, of, "B L", "silu")
+    yield Trial(trial.request, f"{trial.inputs}, not contiguous", of, trial.returns)
+
+
+def large(rng: Generator) -> Iterator[Trial]:
+    of = _sizes(rng, "B L")
+    fused = normal(rng, "B L 2F", of)
+    for size, dtype in ((1e3, torch.float32), (1e50, torch.float64)):
+        trial = _of(size * fused.to(dtype), of, "B L", "silu")
+        yield Trial(trial.request, f"{trial.inputs}, near {size:g}", of, trial.returns)
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
@@ -68,6 +86,8 @@ def special_sizes(rng: Generator) -> Iterator[Trial]:
         {"B": 4, "L": 4, "F": 2, "2F": 4},
     ):
         yield _of(normal(rng, "B L 2F", of), of, "B L", "silu")
+    single = {"F": 1, "2F": 2}
+    yield _of(normal(rng, "2F", single), single, "", "silu")
     of = _sizes(rng, "L")
     yield _of(normal(rng, "2F L", of).mT, of, "L", "silu")  # not contiguous
 
@@ -94,6 +114,7 @@ CASES = (
     Case("any activation may be given", activations, values, weight=2),
     Case("where the gate is closed, nothing passes", closed_gates, zeros_kept),
     Case("works for one token and for batches of batches", ranks, values),
+    Case("large numbers stay as they are", large, values),
     Case("works where sizes are equal, or 1", special_sizes, values),
     Case("the gradient reaches both halves", gradients, values),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
@@ -190,6 +211,12 @@ def one_minus(fused: Tensor, activation: Activation) -> Tensor:
     return opened * value + (1 - opened) * gate
 
 
+def clamped(fused: Tensor, activation: Activation) -> Tensor:
+    """Gate and value are cut off at 7, as in gpt-oss. Here they are used as they are."""
+    gate, value = fused.chunk(2, dim=-1)
+    return activation(gate.clamp(max=7)) * value.clamp(-7, 7)
+
+
 def in_pairs(fused: Tensor, activation: Activation) -> tuple[Tensor, Tensor]:
     """You return two tensors. Their product was asked."""
     gate, value = fused.chunk(2, dim=-1)
@@ -218,6 +245,11 @@ def by_split(fused: Tensor, activation: Activation) -> Tensor:
     return torch.einsum("...f,...f->...f", activation(gate), value)
 
 
+def by_unflatten(fused: Tensor, activation: Activation) -> Tensor:
+    gate, value = torch.unflatten(fused, -1, (2, -1)).unbind(-2)
+    return value * activation(gate)
+
+
 def one_by_one(fused: Tensor, activation: Activation) -> Tensor:
     width = fused.shape[-1] // 2
     products = [activation(fused[..., i]) * fused[..., i + width] for i in range(width)]
@@ -243,7 +275,8 @@ EXERCISE = Exercise(
     conventions=(
         "The gate is the first half of the last axis, the value the second. With the order of "
         "`torch.nn.functional.glu`, value first, the example would give (20, -20).",
-        "The gate alone is activated.",
+        "The gate alone is activated. Nothing is cut off, however large: the result is computed in "
+        "the dtype that comes in.",
         "Any number of axes before the last, which has an even size; half of it is left.",
     ),
     hints=(
@@ -267,13 +300,15 @@ EXERCISE = Exercise(
         value_unused,
         one_added,
         one_minus,
+        clamped,
         in_pairs,
         gate_detached,
         on_the_cpu(glu),
         always_float32(glu),
+        float64_narrowed(glu),
         cut_from_autograd(glu),
         changed_in_place(glu),
     ),
-    alternatives=(by_slices, by_reshape, by_split, one_by_one),
+    alternatives=(by_slices, by_reshape, by_split, by_unflatten, one_by_one),
     forbidden=("torch.nn.functional.glu", "torch.nn.GLU", "torch._C._nn.glu"),
 )

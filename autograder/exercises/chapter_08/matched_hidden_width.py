@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from torch import Generator
 
-from autograder.compare import values
+from autograder.compare import values, whole_number
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import integer
 from autograder.spec import Case, Exercise, Trial
@@ -38,17 +38,15 @@ def no_multiple(rng: Generator) -> Iterator[Trial]:
         d_ff = 3 * integer(rng, 10, 400) + rest
         yield _trial(d_ff)
         yield _trial(d_ff, 1)
+        yield _trial(3 * integer(rng, 50_000, 60_000) + rest)
 
 
 def just_above(rng: Generator) -> Iterator[Trial]:
     """Draw widths of which two thirds are a multiple and one third, or two thirds."""
-    for more in (1, 2):
-        multiple = 2 * integer(rng, 4, 40) if more == 2 else 2 * integer(rng, 4, 40) + 1
-        blocks = integer(rng, 2, 9)
-        d_ff = next(n for n in range(3 * multiple * blocks) if 2 * n > 3 * multiple * blocks - 3)
-        while Fraction(2 * d_ff, 3) <= multiple * blocks:
-            d_ff += 1
-        yield _trial(d_ff, multiple)
+    even, odd = 2 * integer(rng, 4, 40), 2 * integer(rng, 4, 40) + 1
+    blocks = 2 * integer(rng, 1, 4) + 1
+    for multiple, times in ((even, blocks), (odd, blocks), (256, integer(rng, 2500, 3000))):
+        yield _trial(3 * multiple * times // 2 + 1, multiple)
 
 
 def large_multiple(rng: Generator) -> Iterator[Trial]:
@@ -70,6 +68,7 @@ CASES = (
     Case("the width is never less than two thirds", just_above, values),
     Case("one multiple at least", large_multiple, values),
     Case("gives the widths of real models", models, values),
+    Case("the width is an int, which a layer takes as its size", it_fits, whole_number),
 )
 
 
@@ -82,7 +81,7 @@ def rounded_down(d_ff: int, multiple: int = 1) -> int:
 
 def nearest(d_ff: int, multiple: int = 1) -> int:
     """The nearest multiple is taken, as some courses do. Here it is the next one that is not
-    smaller, as in Llama.
+    smaller.
     """
     return multiple * round(Fraction(2 * d_ff, 3 * multiple))
 
@@ -94,8 +93,22 @@ def truncated_first(d_ff: int, multiple: int = 1) -> int:
     return multiple * math.ceil(2 * d_ff // 3 / multiple)
 
 
+def rounded_first(d_ff: int, multiple: int = 1) -> int:
+    """Two thirds are rounded to the nearest whole number before the multiple is taken: the width
+    can come out just below two thirds. Round once.
+    """
+    return multiple * math.ceil(round(Fraction(2 * d_ff, 3)) / multiple)
+
+
+def as_float(d_ff: int, multiple: int = 1) -> float:
+    """The width is right but no int: 2048.0, say, or a tensor. A layer takes its size as an int."""
+    return float(matched_hidden_width(d_ff, multiple))
+
+
 def not_rounded(d_ff: int, multiple: int = 1) -> float:
-    """Two thirds exactly, and often no whole number. Round it up to a multiple."""
+    """The width is about two thirds, but not rounded up to a multiple: it is no whole number, or
+    too small.
+    """
     return 2 * d_ff / 3
 
 
@@ -155,6 +168,11 @@ def by_adding(d_ff: int, multiple: int = 1) -> int:
     return (2 * d_ff + step - 1) // step * multiple
 
 
+def by_divmod(d_ff: int, multiple: int = 1) -> int:
+    blocks, left = divmod(2 * d_ff, 3 * multiple)
+    return (blocks + (left > 0)) * multiple
+
+
 def by_search(d_ff: int, multiple: int = 1) -> int:
     width = multiple
     while 3 * width < 2 * d_ff:
@@ -177,16 +195,18 @@ EXERCISE = Exercise(
     statement=(
         "A plain layer has two matrices of D x d_ff numbers, a gated one three. At which hidden "
         "width do both have the same number of weights? Hardware likes multiples of a power of "
-        "two: round up to one."
+        "two: round up to a multiple of `multiple`."
     ),
     example=(
         "Two thirds of 3072 are 2048: 3 x D x 2048 = 2 x D x 3072. Two thirds of 16384 are "
         "10922.67. In multiples of 256 that is 42.67, so the width is 43 x 256 = 11008."
     ),
     conventions=(
-        "Rounded up, as in Llama: the smallest multiple that is not less than two thirds of d_ff. "
-        "In multiples of 128 the nearest one would be 10880; here it is 11008.",
+        "Rounded up, once: the smallest multiple that is not less than two thirds of d_ff. In "
+        "multiples of 128 the nearest one would be 10880; here it is 11008. Llama's code cuts two "
+        "thirds to a whole number first; for its own widths that makes no difference.",
         "No biases. Without a multiple, the smallest whole number that is not less.",
+        "The width is an int: 2048, not 2048.0.",
     ),
     hints=(
         "How many multiples fit into two thirds of d_ff, and when do you need one more?",
@@ -197,6 +217,8 @@ EXERCISE = Exercise(
         rounded_down,
         nearest,
         truncated_first,
+        rounded_first,
+        as_float,
         not_rounded,
         multiple_ignored,
         blocks_alone,
@@ -208,5 +230,5 @@ EXERCISE = Exercise(
         rounded_too_early,
         one_third,
     ),
-    alternatives=(by_ceil, by_adding, by_search, by_remainder),
+    alternatives=(by_ceil, by_adding, by_divmod, by_search, by_remainder),
 )

@@ -4,6 +4,7 @@ Out of scope: dropout (chapter 12), experts (chapter 9).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor, nn
@@ -12,7 +13,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import described, normal, sizes
-from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
+from autograder.slips import cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
 from autograder.wire import Call, Request
@@ -59,6 +60,24 @@ def widths(rng: Generator) -> Iterator[Trial]:
 def ranks(rng: Generator) -> Iterator[Trial]:
     for tokens in ("", "L", "X B L"):
         yield _drawn(rng, tokens)
+    trial = _drawn(rng)
+    turned = trial.request.calls[0].args[0].transpose(0, 1).contiguous().transpose(0, 1)
+    request = replace(trial.request, calls=(Call((turned,)),))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, x not contiguous")
+
+
+def fresh(rng: Generator) -> Iterator[Trial]:
+    """Draw a module that keeps its own weights: of those, 0 alone tells nothing."""
+    of = sizes(rng, "B L D F")
+    words = f"d_model = {of['D']}, d_ff = {of['F']}, x of zeros, a new module"
+    zeros = torch.zeros(of["B"], of["L"], of["D"])
+    yield Trial(Request((Call((zeros,)),), Call((of["D"], of["F"]))), words, of, "B L D")
+
+
+def training(rng: Generator) -> Iterator[Trial]:
+    trial = _drawn(rng)
+    request = replace(trial.request, train=True)
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, in training")
 
 
 def special_sizes(rng: Generator) -> Iterator[Trial]:
@@ -97,6 +116,8 @@ CASES = (
     Case("hidden widths above and below the model's", widths, values),
     Case("works for one token and for batches of batches", ranks, values),
     Case("works where sizes are equal, or 1", special_sizes, values),
+    Case("a new module takes float32, and makes 0 of 0", fresh, values, weight=0.5),
+    Case("training or not, the numbers are the same", training, values),
     Case("a second call does not depend on the first", two_calls, values),
     Case("large numbers stay finite", large, values),
     Case("the gradient reaches x and the weights, large x too", gradients, values),
@@ -245,8 +266,9 @@ class HiddenReturned(_Parts):
 
 
 class WeightsCut(SwiGLU):
-    """The numbers are right, but no gradient reaches the weights: `.data` or `detach` cuts them
-    off, and the layer would never learn. Call the layers, or multiply by `.weight` itself.
+    """The numbers are right, but no gradient reaches the weights: `.data`, `detach` or
+    `requires_grad` cuts them off, and the layer would never learn. Call the layers, or multiply by
+    `.weight` itself.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -254,6 +276,71 @@ class WeightsCut(SwiGLU):
             w.detach() for w in (self.w_gate.weight, self.w_up.weight, self.w_down.weight)
         )
         return F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
+
+
+class NothingLearns(_Parts):
+    """The numbers are right, but nothing can be learned from them: `no_grad`, `detach` or `.data`
+    cuts the result off from x and from all weights.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
+
+
+class GateCut(_Parts):
+    """The numbers are right, but the gate is cut off from autograd: it would never learn when to
+    open.
+    """
+
+    def hidden(self, gate: Tensor, value: Tensor) -> Tensor:
+        return F.silu(gate).detach() * value
+
+
+class Clamped(_Parts):
+    """Gate and value are cut off at 7, as in gpt-oss. Here they are used as they are."""
+
+    def hidden(self, gate: Tensor, value: Tensor) -> Tensor:
+        return F.silu(gate.clamp(max=7)) * value.clamp(-7, 7)
+
+
+class DropoutAtTheEnd(_Parts):
+    """Entries of the result are dropped while training. This layer has no dropout (chapter 12)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(super().forward(x), 0.1, self.training)
+
+
+class HiddenDropped(_Parts):
+    """Hidden numbers are dropped while training. This layer has no dropout (chapter 12)."""
+
+    def hidden(self, gate: Tensor, value: Tensor) -> Tensor:
+        return F.dropout(F.silu(gate) * value, 0.1, self.training)
+
+
+class OfFloat64(SwiGLU):
+    """A new module is not float32: the constructor changes the dtype, or gives another one to
+    `nn.Linear`. Leave it as it comes; who wants another calls `layer.double()`.
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__(d_model, d_ff)
+        self.double()
+
+
+class InputInFloat32(_Parts):
+    """x is turned into float32, but the weights stay what they are: the two no longer fit. Leave x
+    in the dtype that came in.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.float())
+
+
+class ResultInFloat32(_Parts):
+    """The result is float32 whatever the dtype of x and weights. Give it back as it is."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).float()
 
 
 class Cached(_Parts):
@@ -339,6 +426,22 @@ class WithGlu(nn.Module):
         return result
 
 
+class SideBySide(nn.Module):
+    """One product for gate and value, cut in two."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        sizes = {"w_down": (d_ff, d_model), "w_up": (d_model, d_ff), "w_gate": (d_model, d_ff)}
+        for name, (before, after) in sizes.items():
+            self.add_module(name, nn.Linear(before, after, bias=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        names = ("w_gate.weight", "w_up.weight", "w_down.weight")
+        gate, up, down = map(self.get_parameter, names)
+        both = F.linear(x, torch.cat([gate, up])).chunk(2, dim=-1)
+        return F.linear(F.silu(both[0]) * both[1], down)
+
+
 class ByEinsum(nn.Module):
     """Matrices of its own, and einsum."""
 
@@ -359,11 +462,7 @@ class ByEinsum(nn.Module):
         return torch.einsum("...f,df->...d", hidden, self.w_down.weight)
 
 
-SLIPS: tuple[Implementation, ...] = (
-    on_the_cpu(SwiGLU),
-    always_float32(SwiGLU),
-    cut_from_autograd(SwiGLU),
-)
+SLIPS: tuple[Implementation, ...] = (on_the_cpu(SwiGLU), cut_from_autograd(SwiGLU))
 
 EXERCISE = Exercise(
     solution=SwiGLU,
@@ -389,8 +488,10 @@ EXERCISE = Exercise(
         "What `w_gate` makes is activated, by Swish with beta = 1. What `w_up` makes is not: "
         "with the two exchanged, the example would give 10 x 1 for the first number.",
         "d_ff is the hidden width as it is; no factor of two thirds in here.",
-        "No residual connection, no dropout, nothing kept between calls. x has any number of axes "
-        "before the last.",
+        "No residual connection, no dropout, in training neither. One call does not change the "
+        "next. x has any number of axes before the last.",
+        "Which weights a new module has is up to you, those of nn.Linear for instance; their dtype "
+        "is torch's usual one, float32.",
     ),
     hints=(
         "Three layers in the constructor: two from d_model to d_ff, one back.",
@@ -416,6 +517,14 @@ EXERCISE = Exercise(
         ResidualAdded,
         HiddenReturned,
         WeightsCut,
+        NothingLearns,
+        GateCut,
+        Clamped,
+        DropoutAtTheEnd,
+        HiddenDropped,
+        OfFloat64,
+        InputInFloat32,
+        ResultInFloat32,
         Cached,
         WithBias,
         ReducedInside,
@@ -423,5 +532,5 @@ EXERCISE = Exercise(
         Numbered,
         *SLIPS,
     ),
-    alternatives=(InOneLine, WithGlu, ByEinsum),
+    alternatives=(InOneLine, WithGlu, SideBySide, ByEinsum),
 )
