@@ -4,6 +4,7 @@ Out of scope: biases, attention and embeddings (chapter 12).
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator
@@ -180,6 +181,12 @@ def factored_out(d_model: int, d_ff: int, experts: int, k: int, shared: int = 0)
     return total, total - 3 * d_model * d_ff * (experts - k)
 
 
+def matrix_by_matrix(d_model: int, d_ff: int, experts: int, k: int, shared: int = 0) -> Any:
+    matrices = (d_ff * d_model, d_ff * d_model, d_model * d_ff)
+    numbers = (experts + shared, k + shared)
+    return [sum(n * matrix for matrix in matrices) + experts * d_model for n in numbers]
+
+
 EXERCISE = Exercise(
     solution=expert_parameters,
     chapter=CHAPTER,
@@ -226,5 +233,5 @@ EXERCISE = Exercise(
         the_other_way_round,
         in_flops,
     ),
-    alternatives=(counted_on_meta, factored_out),
+    alternatives=(counted_on_meta, factored_out, matrix_by_matrix),
 )

@@ -306,6 +306,15 @@ def counted_once(logits: Tensor, experts: Tensor) -> Tensor:
     return _weighed(share / experts.numel(), logits.softmax(-1).mean(0))
 
 
+def seen_or_not(logits: Tensor, experts: Tensor) -> Tensor:
+    """All experts that were chosen have the same share f, however often they were chosen. To add 1
+    at a list of places (`f[places] += 1`) does not add it again where a place is listed again.
+    """
+    seen = logits.new_zeros(logits.shape[-1])
+    seen[experts.flatten()] = 1
+    return _weighed(seen / seen.sum(), logits.softmax(-1).mean(0))
+
+
 def counted_coarsely(logits: Tensor, experts: Tensor) -> Tensor:
     """Choices are counted in the dtype of the scores. In bfloat16, which has no whole number
     between 256 and 258, counts stop growing. Count in whole numbers, and divide afterwards.
@@ -436,6 +445,7 @@ EXERCISE = Exercise(
         seen_experts_only,
         experts_seen,
         counted_once,
+        seen_or_not,
         counted_coarsely,
         shares_of_coarse_counts,
         flattened,
