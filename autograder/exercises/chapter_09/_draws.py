@@ -15,6 +15,11 @@ def scores(rng: Generator, axes: str, of: Mapping[str, int]) -> Tensor:
     return (step * ranks + start) / 4
 
 
+def levels(rng: Generator, tokens: int) -> Tensor:
+    """Draw a constant for each token, such that no two neighbours' are near each other."""
+    return ((torch.arange(tokens) + torch.randint(3, (), generator=rng)) % 3 - 1)[:, None] * 1000.0
+
+
 def choices(rng: Generator, tokens: int, experts: int, k: int) -> Tensor:
     """Draw k different experts for each token, the best first."""
     return torch.rand(tokens, experts, generator=rng).argsort(-1)[:, :k]

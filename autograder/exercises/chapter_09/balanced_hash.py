@@ -47,6 +47,14 @@ def one_word_outweighs(rng: Generator) -> Iterator[Trial]:
 
 def large_counts(rng: Generator) -> Iterator[Trial]:
     yield _trial(10**12 + _counts(rng, 9), 2)
+    counts = _counts(rng, 9)
+    counts[integer(rng, 0, 8)] = 2**32 + 1  # in 32 bits it is 1
+    yield _trial(counts, 2)
+
+
+def ties(rng: Generator) -> Iterator[Trial]:
+    for counts in ([24, 3, 22, 11, 16, 18], [10, 5, 4, 1]):
+        yield _trial(torch.tensor(counts)[torch.randperm(len(counts), generator=rng)], 2)
 
 
 def few_words(rng: Generator) -> Iterator[Trial]:
@@ -60,7 +68,8 @@ def one_expert(rng: Generator) -> Iterator[Trial]:
 
 def word_never_seen(rng: Generator) -> Iterator[Trial]:
     counts = _counts(rng, 11)
-    counts[integer(rng, 0, 10)] = 0
+    counts[integer(rng, 0, 5)] = 0
+    counts[integer(rng, 6, 10)] = 100_000  # to expert 0, who then has the most
     yield _trial(counts, 3)
 
 
@@ -72,7 +81,8 @@ CASES = (
     Case("each word goes to the expert with the least to do", several_experts, values, weight=2),
     Case("frequencies as in a text", as_in_text, values),
     Case("one word is more frequent than all others", one_word_outweighs, values),
-    Case("counts in the billions are not rounded", large_counts, values),
+    Case("large counts are not rounded", large_counts, values),
+    Case("of equals, the expert with the lowest number", ties, values),
     Case("fewer words than experts", few_words, values),
     Case("a single expert gets all words", one_expert, values),
     Case("a word that never occurs has an expert", word_never_seen, values),
@@ -154,6 +164,54 @@ def to_the_busiest(counts: Tensor, experts: int) -> Tensor:
 def highest_number(counts: Tensor, experts: int) -> Tensor:
     """Of experts with equally little to do you take the last. Here the lowest number goes first."""
     return experts - 1 - balanced_hash(counts, experts)
+
+
+def longest_at_rest(counts: Tensor, experts: int) -> Tensor:
+    """Of experts with equally little to do you take the one that has waited longest. Here the
+    lowest number goes first.
+    """
+    load, table, last = [0] * experts, torch.zeros_like(counts), [*range(-experts, 0)]
+    for turn, word in enumerate(_by_frequency(counts)):
+        expert = min(range(experts), key=lambda e: (load[e], last[e]))
+        table[word], last[expert] = expert, turn
+        load[expert] += int(counts[word])
+    return table
+
+
+def words_counted(counts: Tensor, experts: int) -> Tensor:
+    """Each word adds 1 to the load besides its count. Only its count is work."""
+    load, table = [0] * experts, torch.zeros_like(counts)
+    for word in _by_frequency(counts):
+        table[word] = load.index(min(load))
+        load[int(table[word])] += int(counts[word]) + 1
+    return table
+
+
+def sorted_in_32_bits(counts: Tensor, experts: int) -> Tensor:
+    """To sort, the counts are cut to 32 bits (`.int()`), and large ones become small or negative.
+    They are int64: leave them so.
+    """
+    return _greedy(counts, experts, _by_frequency(counts.int()))
+
+
+def sorted_coarsely(counts: Tensor, experts: int) -> Tensor:
+    """To sort, the counts are made floating-point numbers (`.float()`), of which large neighbours
+    are equal. Sort the whole numbers.
+    """
+    order = counts.float().argsort(descending=True, stable=True).tolist()
+    return _greedy(counts, experts, order)
+
+
+def left_out(counts: Tensor, experts: int) -> Tensor:
+    """A word that never occurs gets -1. It may occur one day: give it an expert as any other."""
+    return balanced_hash(counts, experts).where(counts > 0, -torch.ones_like(counts))
+
+
+def unseen_to_the_first(counts: Tensor, experts: int) -> Tensor:
+    """A word that never occurs always goes to expert 0. It goes to the one with the least to do, as
+    any other.
+    """
+    return balanced_hash(counts, experts).where(counts > 0, torch.zeros_like(counts))
 
 
 def by_rank(counts: Tensor, experts: int) -> Tensor:
@@ -259,6 +317,12 @@ EXERCISE = Exercise(
         rarest_first,
         to_the_busiest,
         highest_number,
+        longest_at_rest,
+        words_counted,
+        sorted_in_32_bits,
+        sorted_coarsely,
+        left_out,
+        unseen_to_the_first,
         by_rank,
         misplaced,
         rounded_loads,

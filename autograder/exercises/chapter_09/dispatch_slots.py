@@ -60,6 +60,11 @@ def one_favourite(rng: Generator) -> Iterator[Trial]:
     yield _trial(torch.full((tokens, 1), favourite), 5, 4)
 
 
+def long_queue(rng: Generator) -> Iterator[Trial]:
+    tokens = integer(rng, 290, 300)  # beyond what int8 and bfloat16 can count
+    yield _trial(torch.full((tokens, 1), 1), 2, tokens - 3)
+
+
 def nobody_comes(rng: Generator) -> Iterator[Trial]:
     yield _trial(choices(rng, 9, 3, 2) + 2, 8, 3)
 
@@ -75,7 +80,7 @@ def small(rng: Generator) -> Iterator[Trial]:
 
 
 def not_contiguous(rng: Generator) -> Iterator[Trial]:
-    yield _trial(choices(rng, 10, 5, 5)[:, ::2], 5, 3)
+    yield _trial(choices(rng, 10, 5, 3).T.contiguous().T, 5, 3)
     yield _trial(choices(rng, 9, 5, 2).T.contiguous().T, 5, 2)
 
 
@@ -95,6 +100,7 @@ CASES = (
     Case("first choices come before second ones", two_choices, values, weight=2),
     Case("three choices for each token", three_choices, values),
     Case("all tokens want the same expert", one_favourite, values),
+    Case("a queue of some hundred", long_queue, values),
     Case("experts to which nobody comes", nobody_comes, values),
     Case("a single place at each expert", one_place, values),
     Case("a single token, a single expert, equal sizes", small, values),
@@ -155,6 +161,18 @@ def dropped_if_single(experts: Tensor, count: int, capacity: int) -> Tensor:
     return _limited(_unlimited(experts), capacity) if experts.shape[1] == 1 else _unlimited(experts)
 
 
+def limit_for_each_choice(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """An expert takes as many as capacity times the choices of a token. It has that many places for
+    first and second choices together.
+    """
+    return _limited(_unlimited(experts), capacity * experts.shape[1])
+
+
+def begun_again(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """Who finds an expert full gets a place from 0 on, which somebody has already. They get -1."""
+    return _unlimited(experts) % capacity
+
+
 def last_place_shared(experts: Tensor, count: int, capacity: int) -> Tensor:
     """All that come too late get the last place, on top of the one who has it. They get -1."""
     return _unlimited(experts).clamp(max=capacity - 1)
@@ -210,6 +228,47 @@ def one_queue(experts: Tensor, count: int, capacity: int) -> Tensor:
     return _limited(order, capacity).view(experts.T.shape).T
 
 
+def out_after_one_refusal(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """A token that finds one expert full does not ask its next ones, and others move up there. Each
+    choice stands alone.
+    """
+    places, refused = [], torch.zeros_like(experts[:, 0], dtype=torch.bool)
+    taken = experts.new_zeros(count)
+    for column in experts.T:
+        hit = F.one_hot(column, count) * ~refused[:, None]
+        place = _limited(((hit.cumsum(0) - 1 + taken) * hit).sum(-1), capacity)
+        places.append(place.where(~refused, torch.full_like(place, -1)))
+        taken, refused = taken + hit.sum(0), places[-1] < 0
+    return torch.stack(places, -1)
+
+
+def order_lost(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """Sorting mixes up those who want the same expert, once there are more than a few: `argsort`
+    keeps their order only if it is asked to. Look for the word "stable".
+    """
+    queue = experts.T.flatten()
+    order = queue.argsort()
+    sizes = queue.bincount(minlength=count)
+    place = torch.empty_like(queue)
+    ahead = (sizes.cumsum(0) - sizes)[queue[order]]
+    place[order] = torch.arange(len(queue), device=queue.device) - ahead
+    return _limited(place, capacity).view(experts.T.shape).T
+
+
+def counted_in_bytes(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """Places are counted in int8, which ends at 127. Count in int64."""
+    return _limited(_unlimited(experts).to(torch.int8).long(), capacity)
+
+
+def counted_coarsely(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """Places are counted in bfloat16, which has no whole number between 256 and 258. Count in
+    int64.
+    """
+    queue = F.one_hot(experts.T.flatten(), count).bfloat16()
+    place = ((queue.cumsum(0) - 1) * queue).sum(-1).long()
+    return _limited(place, capacity).view(experts.T.shape).T
+
+
 def all_or_nothing(experts: Tensor, count: int, capacity: int) -> Tensor:
     """A token that misses one of its experts loses the others, too. Each choice stands alone."""
     slots = dispatch_slots(experts, count, capacity)
@@ -222,6 +281,13 @@ def misread(experts: Tensor, count: int, capacity: int) -> Tensor:
     """
     found = dispatch_slots(experts, count, capacity).T
     return found.reshape(experts.shape)
+
+
+def mixed_order(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """The queue is written token by token, but read as if all first choices came first: the table
+    has to be transposed both before and after.
+    """
+    return _limited(_places(experts.flatten()), capacity).view(experts.T.shape).T
 
 
 def transposed(experts: Tensor, count: int, capacity: int) -> Tensor:
@@ -237,6 +303,11 @@ def which_are_kept(experts: Tensor, count: int, capacity: int) -> Tensor:
 def as_numbers(experts: Tensor, count: int, capacity: int) -> Tensor:
     """The places are floating-point numbers. They are to be used as an index: int64."""
     return dispatch_slots(experts, count, capacity).float()
+
+
+def ends_on_the_cpu(experts: Tensor, count: int, capacity: int) -> Tensor:
+    """The result is brought to the CPU, or made there, at the end. Leave it where `experts` is."""
+    return dispatch_slots(experts, count, capacity).cpu()
 
 
 def in_a_loop(experts: Tensor, count: int, capacity: int) -> Tensor:
@@ -320,6 +391,8 @@ EXERCISE = Exercise(
         one_too_many,
         nobody_dropped,
         dropped_if_single,
+        limit_for_each_choice,
+        begun_again,
         last_place_shared,
         marked_by_capacity,
         marked_by_zero,
@@ -330,10 +403,16 @@ EXERCISE = Exercise(
         counted_after_places,
         one_queue,
         all_or_nothing,
+        out_after_one_refusal,
+        order_lost,
+        counted_in_bytes,
+        counted_coarsely,
         misread,
+        mixed_order,
         transposed,
         which_are_kept,
         as_numbers,
+        ends_on_the_cpu,
         on_the_cpu(dispatch_slots),
         changed_in_place(dispatch_slots),
     ),

@@ -42,6 +42,8 @@ def several_choices(rng: Generator) -> Iterator[Trial]:
 def nothing_over(rng: Generator) -> Iterator[Trial]:
     yield _trial(8 * integer(rng, 3, 12), 8, 1, 1.0)
     yield _trial(16 * integer(rng, 3, 12), 4, 2, 1.25)
+    experts = 2 * integer(rng, 2, 6) + 1  # tokens x factor alone does not come out even
+    yield _trial(experts * (2 * integer(rng, 1, 4) + 1), experts, 4, 1.25)
 
 
 def few_tokens(rng: Generator) -> Iterator[Trial]:
@@ -55,6 +57,11 @@ def small_factor(rng: Generator) -> Iterator[Trial]:
 
 def one_expert(rng: Generator) -> Iterator[Trial]:
     yield _trial(integer(rng, 5, 20), 1, 1, 1.0)
+    yield _trial(integer(rng, 5, 20), 1, 1, 1.25)
+
+
+def large_factor(rng: Generator) -> Iterator[Trial]:
+    yield _trial(integer(rng, 9, 20), 2, 2, 2.0)
 
 
 def large_batch(rng: Generator) -> Iterator[Trial]:
@@ -69,6 +76,7 @@ CASES = (
     Case("there is at least one place", few_tokens, values),
     Case("a factor below 1", small_factor, values),
     Case("a single expert has room for all", one_expert, values),
+    Case("a large factor gives more places than tokens", large_factor, values),
     Case("a large batch", large_batch, values),
 )
 
@@ -112,6 +120,18 @@ def factor_on_tokens(tokens: int, experts: int, k: int, factor: float) -> int:
     return math.ceil(int(tokens * factor) * k / experts)
 
 
+def rounded_twice(tokens: int, experts: int, k: int, factor: float) -> int:
+    """tokens x factor is rounded up first, and the end once more. Round once, at the end."""
+    return math.ceil(math.ceil(tokens * factor) * k / experts)
+
+
+def rounded_for_each_choice(tokens: int, experts: int, k: int, factor: float) -> int:
+    """You round for one choice of each token and multiply by k afterwards. Round once, at the
+    end.
+    """
+    return k * math.ceil(tokens * factor / experts)
+
+
 def choices_forgotten(tokens: int, experts: int, k: int, factor: float) -> int:
     """`k` is not used. Each token asks k experts for a place."""
     return math.ceil(tokens * factor / experts)
@@ -125,6 +145,30 @@ def divided_by_choices(tokens: int, experts: int, k: int, factor: float) -> int:
 def factor_forgotten(tokens: int, experts: int, k: int, factor: float) -> int:
     """`factor` is not used."""
     return math.ceil(tokens * k / experts)
+
+
+def whole_factor(tokens: int, experts: int, k: int, factor: float) -> int:
+    """The factor is cut to a whole number: 1.25 becomes 1, and 0.5 becomes 0."""
+    return math.ceil(tokens * k * int(factor) / experts)
+
+
+def never_below_one(tokens: int, experts: int, k: int, factor: float) -> int:
+    """A factor below 1 counts as 1. It stands for less room than the mean load needs."""
+    return math.ceil(tokens * k * max(1, factor) / experts)
+
+
+def excess_added(tokens: int, experts: int, k: int, factor: float) -> int:
+    """What the factor has above 1 is added to the mean load: 1.25 gives a quarter of a place more.
+    The load is to be multiplied by it.
+    """
+    return math.ceil(tokens * k / experts + factor - 1)
+
+
+def at_most_the_tokens(tokens: int, experts: int, k: int, factor: float) -> int:
+    """You stop at the number of tokens. No expert can use more places, but the formula gives them,
+    and here it counts.
+    """
+    return min(tokens, expert_capacity(tokens, experts, k, factor))
 
 
 def divided_by_factor(tokens: int, experts: int, k: int, factor: float) -> int:
@@ -194,6 +238,7 @@ EXERCISE = Exercise(
     conventions=(
         "Rounded up, once, at the end: 6.25 is 7, and 6 is 6. So there is always one place at "
         "least. (Several libraries round down, or to a multiple of 4 or 8.)",
+        "With a large factor there may be more places than tokens. The formula is not cut off.",
         "The checks use factors such as 1.25 and 0.5, which a computer holds exactly.",
     ),
     hints=(
@@ -209,9 +254,15 @@ EXERCISE = Exercise(
         rounded_before,
         whole_load_first,
         factor_on_tokens,
+        rounded_twice,
+        rounded_for_each_choice,
         choices_forgotten,
         divided_by_choices,
         factor_forgotten,
+        whole_factor,
+        never_below_one,
+        excess_added,
+        at_most_the_tokens,
         divided_by_factor,
         added,
         all_together,

@@ -4,6 +4,7 @@ Out of scope: biases, attention and embeddings (chapter 12).
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator
@@ -39,6 +40,9 @@ def four_sizes(rng: Generator) -> Iterator[Trial]:
 def with_shared(rng: Generator) -> Iterator[Trial]:
     yield _trial(*_sizes(rng), shared=integer(rng, 2, 4))
     yield _trial(*_sizes(rng), shared=1)
+    wide, wider, experts, _ = _sizes(rng)
+    yield _trial(wide, wider, experts, 1, shared=2)
+    yield _trial(wide, wider, experts, experts, shared=2)
 
 
 def all_chosen(rng: Generator) -> Iterator[Trial]:
@@ -54,14 +58,16 @@ def one_chosen(rng: Generator) -> Iterator[Trial]:
 
 
 def large_model(rng: Generator) -> Iterator[Trial]:
-    yield _trial(7168, 2048 + integer(rng, 1, 99), 256, 8, shared=1)
+    yield _trial(
+        7169, 2 * integer(rng, 1024, 1100) + 1, 255, 8, shared=1
+    )  # odd: float32 is too coarse
 
 
 CASES = (
     Case("four sizes and no shared experts", four_sizes, values, weight=2),
     Case("shared experts are there and used", with_shared, values),
     Case("if all experts are chosen, all weights are active", all_chosen, values),
-    Case("one expert is chosen, or there", one_chosen, values),
+    Case("one expert is chosen, or only one exists", one_chosen, values),
     Case("a large model, to the last weight", large_model, values),
 )
 
@@ -175,6 +181,12 @@ def factored_out(d_model: int, d_ff: int, experts: int, k: int, shared: int = 0)
     return total, total - 3 * d_model * d_ff * (experts - k)
 
 
+def matrix_by_matrix(d_model: int, d_ff: int, experts: int, k: int, shared: int = 0) -> Any:
+    matrices = (d_ff * d_model, d_ff * d_model, d_model * d_ff)
+    numbers = (experts + shared, k + shared)
+    return [sum(n * matrix for matrix in matrices) + experts * d_model for n in numbers]
+
+
 EXERCISE = Exercise(
     solution=expert_parameters,
     chapter=CHAPTER,
@@ -221,5 +233,5 @@ EXERCISE = Exercise(
         the_other_way_round,
         in_flops,
     ),
-    alternatives=(counted_on_meta, factored_out),
+    alternatives=(counted_on_meta, factored_out, matrix_by_matrix),
 )

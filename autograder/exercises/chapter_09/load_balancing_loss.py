@@ -11,7 +11,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_09 import CHAPTER
-from autograder.exercises.chapter_09._draws import choices
+from autograder.exercises.chapter_09._draws import choices, levels
 from autograder.inputs import described, integer, normal, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
@@ -60,7 +60,7 @@ def collapsed(rng: Generator) -> Iterator[Trial]:
 
 
 def followed(rng: Generator) -> Iterator[Trial]:
-    of = sizes(rng, "L X")
+    of = {"L": integer(rng, 10, 14), "X": integer(rng, 5, 8)}
     logits = normal(rng, "L X", of, std=2.0)
     yield _trial(logits, logits.topk(2).indices, ", the best by score")
 
@@ -74,11 +74,20 @@ def singles(rng: Generator) -> Iterator[Trial]:
     yield _trial(normal(rng, "L X", {"L": 1, "X": 5}), choices(rng, 1, 5, 2))
     yield _trial(normal(rng, "L X", {"L": 6, "X": 1}), choices(rng, 6, 1, 1))
     yield _trial(normal(rng, "L X", {"L": 4, "X": 4}), choices(rng, 4, 4, 4))
+    yield _trial(normal(rng, "L X", {"L": 5, "X": 5}, std=2.0), choices(rng, 5, 3, 2))
 
 
 def shifted(rng: Generator) -> Iterator[Trial]:
     (logits, experts) = _drawn(rng).request.calls[0].args
     yield _trial(logits + 1000, experts, ", all near 1000")
+    far = logits + levels(rng, len(logits))
+    yield _trial(far, experts, ", near -1000, 0 or 1000, by token")
+
+
+def not_contiguous(rng: Generator) -> Iterator[Trial]:
+    of = {"L": integer(rng, 10, 14), "X": integer(rng, 5, 8)}
+    experts = choices(rng, of["L"], of["X"], 2).T.contiguous().T
+    yield _trial(normal(rng, "L X", of, std=1.5), experts, ", not contiguous")
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
@@ -91,6 +100,15 @@ def gradients(rng: Generator) -> Iterator[Trial]:
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(_drawn(rng))
+
+
+def many_tokens(rng: Generator) -> Iterator[Trial]:
+    of = {"L": integer(rng, 900, 1000), "X": 3}
+    experts = (torch.rand(of["L"], 1, generator=rng) > 0.9).long()
+    logits = normal(rng, "L X", of) + torch.tensor([2.0, 0, 0])
+    trial = _trial(logits, experts, ", most of them 0")
+    yield trial
+    yield from in_dtypes(trial, (torch.bfloat16,))
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
@@ -109,9 +127,11 @@ CASES = (
     Case("tokens that go where the scores are highest", followed, values),
     Case("experts that nobody has chosen count, too", nobodys_expert, values),
     Case("a single token, a single expert, equal sizes", singles, values),
-    Case("scores in the thousands stay finite", shifted, values),
+    Case("scores around a thousand stay finite", shifted, values, tolerance=5e-5),
+    Case("choices that do not lie in one piece of memory", not_contiguous, values),
     Case("the gradient reaches the scores", gradients, values),
     Case("the dtype of the scores is kept", dtypes, values, tolerance=6e-2),
+    Case("with many tokens the counts are exact", many_tokens, values, tolerance=3e-2),
     Case("scores and choices are not changed", kept, inputs_kept),
     Case("works on whatever device the tensors are on", devices, values),
 )
@@ -268,6 +288,66 @@ def seen_experts_only(logits: Tensor, experts: Tensor) -> Tensor:
     return _weighed(share, logits.softmax(-1).mean(0))
 
 
+def experts_seen(logits: Tensor, experts: Tensor) -> Tensor:
+    """How many experts there are is read from the choices, and those after the last that was chosen
+    are forgotten. The scores know them all.
+    """
+    count = int(experts.max()) + 1
+    share = F.one_hot(experts, count).to(logits.dtype).mean((0, 1))
+    return count * (share * logits.softmax(-1).mean(0)[:count]).sum()
+
+
+def counted_once(logits: Tensor, experts: Tensor) -> Tensor:
+    """An expert that was chosen is counted once, however often it was chosen. To add 1 at a list of
+    places (`f[places] += 1`) does not add it again where a place is listed again.
+    """
+    share = logits.new_zeros(logits.shape[-1])
+    share[experts.flatten()] += 1
+    return _weighed(share / experts.numel(), logits.softmax(-1).mean(0))
+
+
+def seen_or_not(logits: Tensor, experts: Tensor) -> Tensor:
+    """All experts that were chosen have the same share f, however often they were chosen. To add 1
+    at a list of places (`f[places] += 1`) does not add it again where a place is listed again.
+    """
+    seen = logits.new_zeros(logits.shape[-1])
+    seen[experts.flatten()] = 1
+    return _weighed(seen / seen.sum(), logits.softmax(-1).mean(0))
+
+
+def counted_coarsely(logits: Tensor, experts: Tensor) -> Tensor:
+    """Choices are counted in the dtype of the scores. In bfloat16, which has no whole number
+    between 256 and 258, counts stop growing. Count in whole numbers, and divide afterwards.
+    """
+    ones = torch.ones_like(experts, dtype=logits.dtype).flatten()
+    count = logits.new_zeros(logits.shape[-1]).index_add(0, experts.flatten(), ones)
+    return _weighed(count / experts.numel(), logits.softmax(-1).mean(0))
+
+
+def shares_of_coarse_counts(logits: Tensor, experts: Tensor) -> Tensor:
+    """Choices are counted in the dtype of the scores, and f is what share each count has of their
+    sum. In bfloat16 a count stops at 256, so the busiest expert looks less busy than it is. Count
+    in whole numbers.
+    """
+    ones = torch.ones_like(experts, dtype=logits.dtype).flatten()
+    count = logits.new_zeros(logits.shape[-1]).index_add(0, experts.flatten(), ones)
+    return _weighed(count / count.sum(), logits.softmax(-1).mean(0))
+
+
+def flattened(logits: Tensor, experts: Tensor) -> Tensor:
+    """`view` needs choices that lie in one piece of memory. `reshape` and `flatten` do not."""
+    return load_balancing_loss(logits, experts.view(-1, 1))
+
+
+def one_maximum(logits: Tensor, experts: Tensor) -> Tensor:
+    """You subtract one maximum from the scores of all tokens. For a token whose scores are far
+    below it, every exponential is 0: each token needs its own maximum.
+    """
+    powers = (logits - logits.max()).exp()
+    mean = (powers / powers.sum(-1, keepdim=True)).mean(0)
+    return _weighed(_shares(logits, experts), mean)
+
+
 def unstable(logits: Tensor, experts: Tensor) -> Tensor:
     """The scores are exponentiated as they are. What is exp(1000)?"""
     powers = logits.exp()
@@ -301,6 +381,13 @@ def looked_up(logits: Tensor, experts: Tensor) -> Tensor:
     return F.softmax(logits, dim=-1).mean(dim=0)[experts].mean() * logits.shape[-1]
 
 
+def in_double(logits: Tensor, experts: Tensor) -> Tensor:
+    tokens, count = logits.shape
+    share = torch.bincount(experts.reshape(-1), minlength=count).double() / experts.numel()
+    probability = logits.double().log_softmax(1).exp().sum(0) / tokens
+    return (torch.dot(share, probability) * count).to(logits.dtype)
+
+
 EXERCISE = Exercise(
     solution=load_balancing_loss,
     chapter=CHAPTER,
@@ -320,6 +407,7 @@ EXERCISE = Exercise(
     conventions=(
         "f sums to 1, also with k choices for each token. Balanced, the loss is 1; if one expert "
         "gets all with certainty, it is the number of experts.",
+        "Counts are exact, also where there are many tokens and their scores are bfloat16.",
         "P is the mean over the tokens of the softmax over *all* experts.",
         "No coefficient: that is for whoever adds the losses.",
         "A tensor without axes is returned, in the dtype of the scores. The gradient flows through "
@@ -355,11 +443,18 @@ EXERCISE = Exercise(
         mean_for_sum,
         variation,
         seen_experts_only,
+        experts_seen,
+        counted_once,
+        seen_or_not,
+        counted_coarsely,
+        shares_of_coarse_counts,
+        flattened,
+        one_maximum,
         unstable,
         on_the_cpu(load_balancing_loss),
         always_float32(load_balancing_loss),
         cut_from_autograd(load_balancing_loss),
         changed_in_place(load_balancing_loss),
     ),
-    alternatives=(by_bincount, by_scatter, expert_by_expert, looked_up),
+    alternatives=(by_bincount, by_scatter, expert_by_expert, looked_up, in_double),
 )

@@ -4,6 +4,7 @@ Out of scope: noise and losses (their own exercises), shared experts, several de
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor, nn
@@ -47,12 +48,12 @@ def _tokens(rng: Generator, of: Sizes, router: Tensor) -> Tensor:
     return chosen[order].view(of["B"], of["L"], of["D"])
 
 
-def _trial(rng: Generator, of: Sizes, factor: float | None = None, calls: int = 1) -> Trial:
+def _trial(rng: Generator, of: Sizes, factor: float | None = None) -> Trial:
     state = _weights(rng, of)
-    tokens = [_tokens(rng, of, state["router.weight"]) for _ in range(calls)]
+    tokens = _tokens(rng, of, state["router.weight"])
     words = f"{described('x', 'B L D', of)}, {of['X']} experts, k = {of['k']}, factor = {factor}"
     build = Call((of["D"], of["F"], of["X"], of["k"]), {"factor": factor} if factor else {})
-    request = Request(tuple(Call((x,)) for x in tokens), build, state)
+    request = Request((Call((tokens,)),), build, state)
     return Trial(request, words, of, "B L D")
 
 
@@ -89,18 +90,27 @@ def equal_sizes(rng: Generator) -> Iterator[Trial]:
 
 
 def several_calls(rng: Generator) -> Iterator[Trial]:
-    trial = _trial(rng, _sizes(rng), 1.0, calls=2)
-    request = trial.request
-    again = Request((*request.calls, request.calls[0]), request.build, request.state)
-    yield Trial(again, f"{trial.inputs}, 3 calls", trial.sizes, trial.returns)
+    of = _sizes(rng, B=2, L=4)
+    trial = _trial(rng, of, 1.0)
+    router = (trial.request.state or {})["router.weight"]
+    small, large = trial.request.calls[0], Call((_tokens(rng, {**of, "B": 3, "L": 9}, router),))
+    request = replace(trial.request, calls=(small, large, small))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, then (3, 9, D), then the first")
+
+
+def training(rng: Generator) -> Iterator[Trial]:
+    for factor in (None, 0.75):
+        trial = _trial(rng, _sizes(rng, B=3, L=7, X=4), factor)
+        request = replace(trial.request, train=True)
+        yield replace(trial, request=request, inputs=f"{trial.inputs}, in training")
 
 
 def not_contiguous(rng: Generator) -> Iterator[Trial]:
     trial = _trial(rng, _sizes(rng))
     (x,) = trial.request.calls[0].args
     turned = x.transpose(0, 1).contiguous().transpose(0, 1)
-    request = Request((Call((turned,)),), trial.request.build, trial.request.state)
-    yield Trial(request, f"{trial.inputs}, not contiguous", trial.sizes, trial.returns)
+    request = replace(trial.request, calls=(Call((turned,)),))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, not contiguous")
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
@@ -130,8 +140,9 @@ CASES = (
     Case("works with one token, entry, example or expert", small, values),
     Case("works where sizes happen to be equal", equal_sizes, values),
     Case("the second call does not depend on the first", several_calls, values),
+    Case("training or not, the numbers are the same", training, values),
     Case("works for a tensor that is not contiguous", not_contiguous, values),
-    Case("the gradient reaches the tokens", gradients, values),
+    Case("the gradient reaches tokens, router and experts", gradients, values),
     Case("the dtype of the weights is kept", dtypes, values, tolerance=6e-2),
     Case("the tokens themselves are not changed", kept, inputs_kept),
     Case("works on whatever device module and x are on", devices, values),
@@ -261,6 +272,57 @@ class WeightsNotTheirOwn(_InSteps):
         return weights, experts.sort(-1).values
 
 
+class FirstWeight(_InSteps):
+    """All choices of a token get the weight of its first choice. Each has its own."""
+
+    def route(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        weights, experts = top_k_route(logits, self.k)
+        return weights[:, :1].expand_as(experts), experts
+
+
+class WeightsReversed(_InSteps):
+    """The weights belong to the experts in the other order: the best gets the smallest."""
+
+    def route(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        weights, experts = top_k_route(logits, self.k)
+        return weights.flip(-1), experts
+
+
+class RouterCutOff(_InSteps):
+    """The numbers are right, but the weights carry no gradient (`detach`, `.data`, `no_grad`). They
+    are all that the router can learn from.
+    """
+
+    def route(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        return top_k_route(logits.detach(), self.k)
+
+
+class Overwritten(_InSteps):
+    """Of the experts of a token only the one with the highest number is heard: what it says is put
+    in the place of what the others said. Add it to that.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = x.flatten(0, 1)
+        weights, experts = self.route(self.router(tokens))
+        kept, said = self.kept(weights, experts, x), self.said(tokens)
+        out = torch.zeros_like(tokens)
+        for i in range(len(self.w_up)):
+            row, nth = (experts == i).nonzero(as_tuple=True)
+            out = out.index_copy(0, row, kept[row, nth, None] * said[row, i])
+        return out.view_as(x)
+
+
+class LastChoiceAlone(_InSteps):
+    """Of the experts of a token only the last choice is heard: it is put in the place of the
+    others. Add it to them.
+    """
+
+    def route(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        weights, experts = top_k_route(logits, self.k)
+        return weights * (torch.arange(self.k, device=weights.device) == self.k - 1), experts
+
+
 class WeightsOnTheInput(_InSteps):
     """The weight multiplies what goes into an expert. The experts are not linear: multiply what
     comes out.
@@ -296,6 +358,22 @@ class NoGate(_InSteps):
 
     def gated(self, gate: Tensor, up: Tensor) -> Tensor:
         return F.silu(up) + 0 * gate
+
+
+class NoUp(_InSteps):
+    """w_up is not used: what w_gate gives is activated, and then multiplied by what w_up gives."""
+
+    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+        return F.silu(gate) + 0 * up
+
+
+class ActivatedProduct(_InSteps):
+    """The activation is on the product. It belongs on what w_gate gives, before it is multiplied by
+    what w_up gives.
+    """
+
+    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+        return F.silu(gate * up)
 
 
 class GateSwapped(_InSteps):
@@ -352,6 +430,74 @@ class ChoicesForgotten(_InSteps):
 
     def places(self, tokens: int) -> int:
         return tokens if self.factor is None else super().places(tokens) // self.k
+
+
+class OnePlaceLess(_InSteps):
+    """Each expert takes one choice less than it has places. The last place has the number of the
+    capacity, less 1.
+    """
+
+    def places(self, tokens: int) -> int:
+        return tokens if self.factor is None else super().places(tokens) - 1
+
+
+class FirstPlaceRefused(_InSteps):
+    """Whoever has place 0 at an expert is treated as dropped. Places count from 0, and the mark is
+    -1.
+    """
+
+    def kept(self, weights: Tensor, experts: Tensor, x: Tensor) -> Tensor:
+        if self.factor is None:
+            return weights
+        return weights * (self.slots(experts, x) > 0)
+
+
+class SecondsFromZero(_InSteps):
+    """Second choices are counted from 0 again, as if nobody were there. An expert has one queue for
+    all choices.
+    """
+
+    def slots(self, experts: Tensor, x: Tensor) -> Tensor:
+        count, places = len(self.w_up), self.places(len(experts))
+        columns = [
+            dispatch_slots(column, count, places) for column in experts.tensor_split(self.k, -1)
+        ]
+        return torch.cat(columns, -1)
+
+
+class PlacesOfTheFirstCall(_InSteps):
+    """The places of the first call are kept for all later ones. They depend on how many tokens
+    there are this time.
+    """
+
+    known: int | None = None
+
+    def places(self, tokens: int) -> int:
+        self.known = self.known or super().places(tokens)
+        return tokens if self.factor is None else self.known
+
+
+class NoLimitInTraining(_InSteps):
+    """In training nobody is dropped. The limit holds there, too: it is the same layer."""
+
+    def places(self, tokens: int) -> int:
+        return tokens if self.training else super().places(tokens)
+
+
+class NoiseInTraining(_InSteps):
+    """In training there is noise on the scores. This layer has none: who wants some adds it before
+    the router decides.
+    """
+
+    def route(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        return super().route(logits + torch.randn_like(logits) * self.training)
+
+
+class DropoutInTraining(_InSteps):
+    """In training some entries are dropped at random. This layer has no dropout."""
+
+    def finished(self, mixed: Tensor, kept: Tensor, tokens: Tensor) -> Tensor:
+        return F.dropout(mixed, 0.1, self.training)
 
 
 class RoundedDown(_InSteps):
@@ -471,9 +617,9 @@ class TokenAfterToken(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = (experts, k, factor)
-        self.w_down = nn.Parameter(torch.zeros(experts, d_model, d_ff))
-        self.w_up = nn.Parameter(torch.zeros(experts, d_ff, d_model))
-        self.w_gate = nn.Parameter(torch.zeros(experts, d_ff, d_model))
+        self.w_down = nn.Parameter(torch.rand(experts, d_model, d_ff) - 0.5)
+        self.w_up = nn.Parameter(torch.rand(experts, d_ff, d_model) - 0.5)
+        self.w_gate = nn.Parameter(torch.rand(experts, d_ff, d_model) - 0.5)
         self.router = nn.Linear(in_features=d_model, out_features=experts, bias=False)
 
     def expert(self, i: int, token: Tensor) -> Tensor:
@@ -570,10 +716,17 @@ WRONG: tuple[Implementation, ...] = (
     AllExperts,
     OverTokens,
     WeightsNotTheirOwn,
+    FirstWeight,
+    WeightsReversed,
+    RouterCutOff,
+    Overwritten,
+    LastChoiceAlone,
     WeightsOnTheInput,
     FirstExpertForAll,
     NextExpert,
     NoGate,
+    NoUp,
+    ActivatedProduct,
     GateSwapped,
     Rectified,
     WithGelu,
@@ -582,6 +735,13 @@ WRONG: tuple[Implementation, ...] = (
     NobodyDropped,
     AlwaysLimited,
     ChoicesForgotten,
+    OnePlaceLess,
+    FirstPlaceRefused,
+    SecondsFromZero,
+    PlacesOfTheFirstCall,
+    NoLimitInTraining,
+    NoiseInTraining,
+    DropoutInTraining,
     RoundedDown,
     EachSequence,
     PlacesOfOneSequence,
@@ -613,12 +773,15 @@ EXERCISE = Exercise(
     conventions=(
         "`state_dict` holds `router.weight` (X, D), `w_gate` and `w_up` (X, F, D) and `w_down` "
         "(X, D, F), and nothing else that is learned. The checks copy weights into these.",
+        "How the weights begin is up to you and not checked. To be of use they must be drawn at "
+        "random, for each expert anew: from zeros nothing learns, and equal experts stay equal.",
         "An expert is a gated network with SiLU: w_gate is activated, w_up multiplies, w_down "
         "leads back. No biases.",
         "The weights of a token's experts sum to 1. They stay as they are if one of the choices is "
         "dropped.",
         "All B times L tokens share the places, in the order and with the rounding of the "
         "exercises before. `factor=None`: nobody is dropped.",
+        "The layer does the same in training and in use: no noise, no dropout, the same limit.",
         "A dropped token gets zeros, not itself: the residual connection outside carries it.",
     ),
     hints=(

@@ -64,8 +64,22 @@ def strong_noise(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, True, strong=500.0)
 
 
+def not_contiguous(rng: Generator) -> Iterator[Trial]:
+    for training in (True, False):
+        trial = _trial(rng, training, "B L")
+        x, w_router, w_noise, noise, _ = trial.request.calls[0].args
+        x, noise = (t.transpose(0, 1).contiguous().transpose(0, 1) for t in (x, noise))
+        request = call(x, w_router, w_noise, noise, training)
+        yield Trial(request, f"{trial.inputs}, not contiguous", trial.sizes, trial.returns)
+
+
 def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(_trial(rng, True), rng)
+    yield backward(_trial(rng, False), rng)
+
+
+def strong_gradients(rng: Generator) -> Iterator[Trial]:
+    yield backward(_trial(rng, True, strong=500.0), rng)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -90,7 +104,9 @@ CASES = (
     Case("works where sizes happen to be equal", equal_sizes, values),
     Case("works with one token, entry or expert", single, values),
     Case("very strong and very weak noise stays finite", strong_noise, values),
-    Case("the gradient reaches tokens, both matrices and noise", gradients, values),
+    Case("works for tensors that are not contiguous", not_contiguous, values),
+    Case("the gradient reaches all that the scores depend on", gradients, values),
+    Case("with very strong noise the gradient is finite, too", strong_gradients, values),
     Case("the dtype is kept", dtypes, values, tolerance=6e-2),
     Case("nothing that was given is changed", kept, inputs_kept),
     Case("works on whatever device the tensors are on", devices, values),
@@ -177,6 +193,18 @@ def softplus_unstable(
     return _with_scale((1 + (x @ w_noise.T).exp()).log(), x, w_router, noise, training)
 
 
+def overflow_hidden(
+    x: Tensor, w_router: Tensor, w_noise: Tensor, noise: Tensor, training: bool
+) -> Tensor:
+    """The scores are finite, but their gradient is not: `where` hides the overflow of an
+    exponential from the values. The gradient goes through both of its sides, and 0 times infinity
+    is no number.
+    """
+    wide = x @ w_noise.T
+    scale = torch.where(wide > 20, wide, (1 + wide.exp()).log())
+    return _with_scale(scale, x, w_router, noise, training)
+
+
 def square_root(
     x: Tensor, w_router: Tensor, w_noise: Tensor, noise: Tensor, training: bool
 ) -> Tensor:
@@ -245,6 +273,25 @@ def own_noise(
     return noisy_logits(x, w_router, w_noise, drawn, training)
 
 
+def no_gradient_in_use(
+    x: Tensor, w_router: Tensor, w_noise: Tensor, noise: Tensor, training: bool
+) -> Tensor:
+    """In use the scores are cut off from the gradient. `training` decides about the noise alone."""
+    logits = noisy_logits(x, w_router, w_noise, noise, training)
+    return logits if training else logits.detach()
+
+
+def flattened(
+    x: Tensor, w_router: Tensor, w_noise: Tensor, noise: Tensor, training: bool
+) -> Tensor:
+    """`view` needs tokens that lie in one piece of memory. `reshape` does not, and a product with a
+    matrix takes any axes before the last as they are.
+    """
+    logits = noisy_logits(x.view(-1, x.shape[-1]), w_router, w_noise, 0 * noise[:0, :0], False)
+    scores = logits.view(*x.shape[:-1], -1)
+    return scores + noise * F.softplus(x @ w_noise.T) if training else scores
+
+
 def with_softmax(
     x: Tensor, w_router: Tensor, w_noise: Tensor, noise: Tensor, training: bool
 ) -> Tensor:
@@ -298,6 +345,8 @@ EXERCISE = Exercise(
         "softplus(u) = ln(1 + e^u) is the standard deviation. It must stay finite for large u: "
         "softplus(1000) is 1000.",
         "`noise` is given. You draw nothing yourself.",
+        "`training` decides about the noise alone: gradients flow either way, and stay finite for "
+        "large u.",
         "What comes back are scores, before any softmax.",
     ),
     hints=(
@@ -317,6 +366,7 @@ EXERCISE = Exercise(
         rectified,
         by_sigmoid,
         softplus_unstable,
+        overflow_hidden,
         square_root,
         squared,
         softplus_of_all,
@@ -326,6 +376,8 @@ EXERCISE = Exercise(
         multiplied,
         one_for_all,
         own_noise,
+        no_gradient_in_use,
+        flattened,
         with_softmax,
         on_the_cpu(noisy_logits),
         always_float32(noisy_logits),

@@ -12,7 +12,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_09 import CHAPTER
-from autograder.exercises.chapter_09._draws import scores
+from autograder.exercises.chapter_09._draws import levels, scores
 from autograder.inputs import described, integer, sizes
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
@@ -65,6 +65,9 @@ def shifted(rng: Generator) -> Iterator[Trial]:
     for shift in (1000.0, -1000.0):
         of = _sizes(rng, "B")
         yield _trial(scores(rng, "L X", of) + shift, "L X", of, 3, f", all near {shift:.0f}")
+    of = _sizes(rng, "B")
+    far = scores(rng, "L X", of) + levels(rng, of["L"])
+    yield _trial(far, "L X", of, 3, ", near -1000, 0 or 1000, by token")
 
 
 def equal_sizes(rng: Generator) -> Iterator[Trial]:
@@ -97,7 +100,7 @@ CASES = (
     Case("works for a single token and for batches", other_ranks, values),
     Case("a single expert gets the weight 1", one_expert, values),
     Case("all experts may be chosen", all_experts, values),
-    Case("a constant in all scores changes nothing", shifted, values),
+    Case("a constant in all scores changes nothing", shifted, values, tolerance=5e-5),
     Case("works where sizes happen to be equal", equal_sizes, values),
     Case("the gradient of the weights reaches the scores", gradients, values),
     Case("the dtype of the scores is kept", dtypes, values, tolerance=6e-2),
@@ -232,9 +235,50 @@ def unstable(logits: Tensor, k: int) -> Route:
     return best.values / best.values.sum(-1, keepdim=True), best.indices
 
 
+def unstable_by_choice(logits: Tensor, k: int) -> Route:
+    """The best are right, but their scores are exponentiated as they are. What is exp(1000)? What
+    may be subtracted from all scores of a token first?
+    """
+    best = logits.topk(k)
+    powers = best.values.exp()
+    return powers / powers.sum(-1, keepdim=True), best.indices
+
+
+def one_maximum(logits: Tensor, k: int) -> Route:
+    """You subtract one maximum from the scores of all tokens. For a token whose scores are far
+    below it, every exponential is 0: each token needs its own maximum.
+    """
+    powers = (logits - logits.max()).exp()
+    best = (powers / powers.sum(-1, keepdim=True)).topk(k)
+    return best.values / best.values.sum(-1, keepdim=True), best.indices
+
+
+def divided_unseen(logits: Tensor, k: int) -> Route:
+    """The weights are right, but their gradient is that of the probabilities before the division:
+    autograd did not see it (`.data`, or a line under `no_grad`).
+    """
+    best = logits.softmax(-1).topk(k)
+    weights = best.values
+    weights.data = weights.data / weights.data.sum(-1, keepdim=True)
+    return weights, best.indices
+
+
+def fixed_sum(logits: Tensor, k: int) -> Route:
+    """The weights are right, but for the gradient the sum by which you divide is a constant: it was
+    detached. It depends on the scores, too.
+    """
+    best = logits.softmax(-1).topk(k)
+    return best.values / best.values.sum(-1, keepdim=True).detach(), best.indices
+
+
 def scores_first(logits: Tensor, k: int) -> Route:
     best = logits.topk(k, dim=-1)
     return torch.softmax(best.values, dim=-1), best.indices
+
+
+def by_logsumexp(logits: Tensor, k: int) -> Route:
+    values, numbers = logits.topk(k)
+    return (values - values.logsumexp(-1, keepdim=True)).exp(), numbers
 
 
 def by_sorting(logits: Tensor, k: int) -> Any:
@@ -321,10 +365,21 @@ EXERCISE = Exercise(
         as_a_table,
         squeezed,
         unstable,
+        unstable_by_choice,
+        one_maximum,
+        divided_unseen,
+        fixed_sum,
         on_the_cpu(top_k_route),
         always_float32(top_k_route),
         cut_from_autograd(top_k_route),
         changed_in_place(top_k_route),
     ),
-    alternatives=(scores_first, by_sorting, hiding_the_rest, one_after_another, token_by_token),
+    alternatives=(
+        scores_first,
+        by_logsumexp,
+        by_sorting,
+        hiding_the_rest,
+        one_after_another,
+        token_by_token,
+    ),
 )
