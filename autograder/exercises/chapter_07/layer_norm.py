@@ -58,7 +58,7 @@ def small_numbers(rng: Generator) -> Iterator[Trial]:
 def equal_numbers(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
     x = far_off(rng, "B L D", of)
-    x[0], x[1] = -3.0, 0.0
+    x[0], x[1:, 0] = -3.0, 0.0
     yield _trial(rng, of, x, note=", some vectors of equal numbers")
     of = drawn_sizes(rng, D=1)
     yield _trial(rng, of, normal(rng, "B L D", of, std=1e-2), note=", one entry in each")

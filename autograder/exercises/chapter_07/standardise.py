@@ -64,7 +64,7 @@ def small_numbers(rng: Generator) -> Iterator[Trial]:
 
 def equal_numbers(rng: Generator) -> Iterator[Trial]:
     x = far_off(rng, "B L D", drawn_sizes(rng))
-    x[0], x[1] = 3.0, 0.0
+    x[0], x[1:, 0] = 3.0, 0.0
     yield _trial(x, -1, note=", some vectors of equal numbers")
 
 
