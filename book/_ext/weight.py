@@ -24,7 +24,8 @@ NEEDED_BY = {
     "tex-svg.js": {"math"},
 }
 TAG = re.compile(
-    r'[ \t]*<(?:script|link)\b[^>]*\b(?:src|href)="(?:[^"?]*/)?([^"/?]+)[^"]*"[^>]*>(?:</script>)?\n?'
+    r'[ \t]*<(?:script|link)\b[^>]*\b(?:src|href)="(?:[^"?]*/)?([^"/?]+)[^"]*"[^>]*>'
+    r"(?:</script>)?\n?"
 )
 CLASS = re.compile(r'\bclass="([^"]*)"')
 SOURCE_MAP = re.compile(r"\n?/[/*]# sourceMappingURL=\S+?(?:\*/|$)", re.MULTILINE)

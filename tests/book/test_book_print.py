@@ -15,7 +15,9 @@ PRINTED = """away => {
   const name = e => `${e.tagName} ${e.className} ${e.textContent.trim().slice(0, 40)}`;
   const inside = [...document.querySelectorAll('article *:not(mjx-container *, svg *)')]
     .filter(e => e.checkVisibility());
-  const scrolls = e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible';
+  // The hidden MathML of a formula stands out of its box by up to 5 pixels.
+  const scrolls = e => e.scrollWidth > e.clientWidth + 5 &&
+    getComputedStyle(e).overflowX !== 'visible';
   return {
     shown: [...document.querySelectorAll(away)].filter(e => e.checkVisibility()).map(name),
     titles: inside.filter(e => e.tagName === 'H1').length,
