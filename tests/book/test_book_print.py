@@ -12,11 +12,12 @@ PAPER = {"width": 718, "height": 1000}  # A4 within margins of 1 cm, in the brow
 AWAY = """#pst-primary-sidebar, #pst-secondary-sidebar, #pst-back-to-top, .bd-header-article,
   .prev-next-footer, .launch, button.copybtn, #jb-print-docs-body"""
 PRINTED = """away => {
+  // The MathML that nobody sees stands out of the box of its formula.
+  document.querySelectorAll('mjx-assistive-mml').forEach(e => e.remove());
   const name = e => `${e.tagName} ${e.className} ${e.textContent.trim().slice(0, 40)}`;
   const inside = [...document.querySelectorAll('article *:not(mjx-container *, svg *)')]
     .filter(e => e.checkVisibility());
-  // The hidden MathML of a formula stands out of its box by up to 5 pixels.
-  const scrolls = e => e.scrollWidth > e.clientWidth + 5 &&
+  const scrolls = e => e.scrollWidth > e.clientWidth + 1 &&
     getComputedStyle(e).overflowX !== 'visible';
   return {
     shown: [...document.querySelectorAll(away)].filter(e => e.checkVisibility()).map(name),
