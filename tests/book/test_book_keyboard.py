@@ -9,6 +9,7 @@ pytestmark = pytest.mark.slow
 LONGEST = 1000  # steps from the first to the last thing that can be reached
 RING = "s => [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow].join(' ')"
 CONTROLS = f"""() => {{
+  document.activeElement.blur();
   const ring = {RING};
   const all = document.querySelectorAll('article :is(summary, button, input, select, textarea), ' +
     '.theme-switch-button, .search-button__button, .sidebar-toggle');
