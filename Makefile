@@ -1,6 +1,7 @@
 # Every path is relative, so the folder may have any name, with spaces too.
 #   make         environment, notebooks, web book, the sample class graded
 #   make test    environment and every test
+#   make downloads  the web book as one PDF and one EPUB; needs Chromium
 #   make serve   the web book on http://127.0.0.1:8000
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ TEXT := $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/figur
 CODE := $(wildcard solutions/*.py autograder/*.py autograder/*/*.py autograder/*/*/*.py)
 SAMPLE := $(wildcard tests/sample_class.py tests/submissions/*/*)
 
-.PHONY: all env notebooks book sample test serve clean
+.PHONY: all env notebooks book downloads sample test serve clean
 
 all: notebooks book sample
 	@echo "Notebooks     notebooks/           open one in Jupyter: $(PY) -m jupyter lab notebooks"
@@ -21,6 +22,7 @@ all: notebooks book sample
 env: .venv/.ready
 notebooks: _build/.notebooks
 book: _build/.book
+downloads: _build/.downloads
 sample: _build/.sample
 
 # A torch that is already in .venv (a GPU build, say) is kept: only a missing one is installed.
@@ -45,6 +47,10 @@ _build/.notebooks: .venv/.ready $(TEXT) $(CODE)
 
 _build/.book: _build/.notebooks $(TEXT) $(CODE)
 	$(COURSE) book
+	@touch $@
+
+_build/.downloads: _build/.book
+	$(COURSE) downloads
 	@touch $@
 
 _build/.sample: _build/.notebooks $(SAMPLE)

@@ -16,6 +16,7 @@ from autograder.catalogue import exercise as find
 from autograder.forbidden import innermost, reason, use_in
 from autograder.judge import PUBLIC_SEED, judge, watching
 from autograder.perform import perform
+from autograder.progress.noting import noted
 from autograder.recorded import stands_in
 from autograder.score import Score
 from autograder.spec import Exercise
@@ -49,11 +50,11 @@ def check(
     except UnknownExercise as unknown:
         text = _nameless(answer, name) or str(unknown)
         return Score(Report(name, Verdict.NOT_ANSWERED, 0.0, 0.0, text))
-    refusal = _refusal(answer, spec)
-    if refusal:
-        return Score(refusal)
     drawn_from = seed or os.environ.get(SEED_VARIABLE, PUBLIC_SEED)
-    return Score(_judged(cast(Callable[..., Any], answer), spec, drawn_from, device))
+    report = _refusal(answer, spec) or _judged(
+        cast(Callable[..., Any], answer), spec, drawn_from, device
+    )
+    return Score(report, noted(spec, report.score))
 
 
 def _judged(answer: Callable[..., Any], spec: Exercise, seed: str, device: str) -> Report:

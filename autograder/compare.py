@@ -55,6 +55,25 @@ def zeros_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | N
     return f"{wrong} of {want.numel()} values should be exactly 0 and are not" if wrong else None
 
 
+def one_by_one(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine what came back; small values beside large ones are held to their own size."""
+    problem = values(trial, reply, expected, tolerance)
+    if problem or reply.fault or expected.values[0].is_meta:
+        return problem
+    got, want = reply.values[0], expected.values[0]
+    allowed = _wide(want).abs() * _allowed(want.dtype, tolerance)
+    wrong = int(((_wide(got) - _wide(want)).abs() > allowed).sum())
+    return f"{wrong} of {want.numel()} values are off, small ones beside large" if wrong else None
+
+
+def last_of_several_calls(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine the last call alone: those before it count by what they leave behind."""
+    mine, right = (replace(one, values=one.values[-1:]) for one in (reply, expected))
+    return values(trial, mine, right, tolerance)
+
+
 def inputs_kept(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
     """Examine whether the arguments are still what they were before the call."""
     if reply.changed:
@@ -208,7 +227,8 @@ def _entry_difference(got: Tensor, want: Tensor, tolerance: float | None) -> str
     kinds = {"NaN": got.isnan() & ~want.isnan(), "infinite": got.isinf() & ~want.isinf()}
     for name, strange in kinds.items():
         if bool(strange.any()):
-            return f"{int(strange.sum())} of {got.numel()} values are {name}"
+            but = " where a number was expected" if bool((~want.isfinite()).any()) else ""
+            return f"{int(strange.sum())} of {got.numel()} values are {name}{but}"
     same, gap = _same_entries(got, want, tolerance)
     if want.dtype == torch.bool:
         first = [int(i) for i in (~same).nonzero()[0]]
@@ -274,7 +294,19 @@ def _tuple_difference(
     names = [f"{name.strip()}: " for name in returns.split(",") if name]
     names = names if len(names) == len(want) else [""] * len(want)
     problems = [difference(a, b, tolerance, sizes) for a, b in zip(got, want, strict=True)]
+    if numbers and not any(names):
+        return _first_of(problems)
     return "; ".join(n + p for n, p in zip(names, problems, strict=True) if p) or None
+
+
+def _first_of(problems: list[str | None]) -> str | None:
+    """Tell of a row of numbers which is the first that is wrong, and how many more there are."""
+    wrong = [(i, problem) for i, problem in enumerate(problems, start=1) if problem]
+    if not wrong:
+        return None
+    place, problem = wrong[0]
+    more = f"; {len(wrong) - 1} more of {len(problems)} are wrong" if len(wrong) > 1 else ""
+    return f"number {place}: {problem}{more}"
 
 
 def _number_difference(got: Data, want: float, tolerance: float | None) -> str | None:

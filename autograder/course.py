@@ -52,6 +52,14 @@ class Course:
         text = (self.root / "_config.yml").read_text(encoding="utf-8")
         return _setting(text, "url"), _setting(text, "branch")
 
+    def setting(self, key: str) -> str:
+        """Read a line of `_config.yml` that stands outside of any block."""
+        text = (self.root / "_config.yml").read_text(encoding="utf-8")
+        found = re.search(rf"^{key}:[ \t]*[\"']?([^\"'#\n]*[^\s\"'#])", text, re.MULTILINE)
+        if not found:
+            raise NotACourse(f"_config.yml has no `{key}`; add the line.")
+        return found[1]
+
 
 def find_course(*starts: Path) -> Course:
     """Find the course folder at or above one of the starts, or beside this package.

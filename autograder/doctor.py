@@ -16,12 +16,13 @@ PACKAGES = (
     ("torch", f"{PIP} torch"),
     ("numpy", f"{PIP} numpy"),
     ("matplotlib", f"{PIP} matplotlib"),
+    ("altair", f"{PIP} altair"),
     ("nbgrader", f'{PIP} "transformer-course[grade]"'),
     ("nbclient", f'{PIP} "transformer-course[grade]"'),
     ("ipykernel", f'{PIP} "transformer-course[grade]"'),
     ("jupytext", f'{PIP} "transformer-course[grade]"'),
     ("jupyter-book", f'{PIP} "transformer-course[book]"'),
-    ("playwright", f'{PIP} "transformer-course[dev]"'),
+    ("playwright", f'{PIP} "transformer-course[book]"'),
 )
 
 

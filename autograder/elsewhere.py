@@ -43,11 +43,12 @@ class Elsewhere(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch le
         if func in COPIES:
             args = _with_zeros_from_afar(func, args, kwargs)
         elif func not in CPU_INDICES_ALLOWED:
-            _refuse_mixing(func, args, kwargs)
+            refuse_mixing(func, args, kwargs)
         return func(*args, **kwargs)
 
 
-def _refuse_mixing(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def refuse_mixing(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise WrongDeviceError if tensors of both devices are given."""
     tensors = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, Tensor)]
     if any(t.is_meta for t in tensors) and any(not t.is_meta and t.ndim for t in tensors):
         name = str(func).removeprefix("aten.").split(".")[0]
@@ -62,6 +63,8 @@ def _with_zeros_from_afar(
     """Replace a meta source by zeros if the copy goes to the CPU."""
     into = func is aten.copy_.default  # copy_(target, source); _to_copy(source, device=...)
     source = args[1] if into else args[0]
+    if not isinstance(source, Tensor):  # torch's vmap copies numbers, too
+        return args
     target = args[0].device if into else kwargs.get("device") or source.device
     if not source.is_meta or torch.device(target).type == "meta":
         return args

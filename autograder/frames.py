@@ -224,6 +224,7 @@ def request_data(request: Request) -> Data:
         "train": request.train,
         "cotangent": request.cotangent,
         "watch": request.watch,
+        "elsewhere": request.elsewhere,
     }
 
 
@@ -236,6 +237,7 @@ def as_request(data: Data) -> Request:
         train=data["train"],
         cotangent=data["cotangent"],
         watch=data["watch"],
+        elsewhere=data["elsewhere"],
     )
 
 

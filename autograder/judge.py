@@ -146,7 +146,7 @@ def drawn(exercise: Exercise, case: Case, seed: str, device: str) -> tuple[Trial
 
 
 def _moved(trial: Trial, device: str) -> Trial:
-    if device == "cpu":
+    if device == "cpu" or trial.request.elsewhere:
         return trial
 
     def move(tensor: torch.Tensor) -> torch.Tensor:

@@ -22,25 +22,39 @@ import torch
 from torch import Tensor, nn
 
 from autograder.elsewhere import Elsewhere, WrongDeviceError
+from autograder.faraway import FarAway
 from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
-from autograder.wire import GIVEN, Call, Data, Foreign, Reply, Request, inputs_of, map_tensors
+from autograder.wire import (
+    GIVEN,
+    Call,
+    Data,
+    Foreign,
+    Reply,
+    Request,
+    inputs_of,
+    map_request,
+    map_tensors,
+)
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000
+TO_NUMPY = "meta device type tensor to numpy"  # as torch says of any device but the CPU
 
 
 def perform(
     target: Callable[..., Any], request: Request, seconds: float = SECONDS_PER_REQUEST
 ) -> Reply:
     """Use `target` as the request says; any failure of its code becomes a Fault."""
-    calls = tuple(_copied(call) for call in request.calls)
+    place, request = _carried(request)
+    with place:
+        calls = tuple(_copied(call) for call in request.calls)
     values: tuple[Data, ...] = ()
     fault = None
     out, watch = _Beginning(), Watching(request.watch)
     try:
-        with _quiet(out), _fixed_settings(), _device_of(calls), deadline(seconds), watch:
+        with _quiet(out), _fixed_settings(), place, deadline(seconds), watch:
             values = _values(target, request, calls)
     except (KeyboardInterrupt, GeneratorExit):
         raise  # a person interrupts the check: not the answer's fault
@@ -206,14 +220,17 @@ def _differs(old: Data, new: Data) -> bool:
     return not bool(same.all())
 
 
-def _device_of(calls: tuple[Call, ...]) -> contextlib.AbstractContextManager[Any]:
-    """Be strict about devices where the arguments are on one without numbers."""
-    arguments = [value for call in calls for value in (*call.args, *call.kwargs.values())]
+def _carried(request: Request) -> tuple[contextlib.AbstractContextManager[Any], Request]:
+    """Carry what is asked to its device, and give the mode that is strict about devices."""
+    if request.elsewhere:
+        far = FarAway()
+        return far, map_request(far.carry, request)
+    arguments = [value for call in request.calls for value in (*call.args, *call.kwargs.values())]
     on_meta = any(isinstance(value, Tensor) and value.is_meta for value in arguments)
     if not on_meta:
-        return contextlib.nullcontext()
+        return contextlib.nullcontext(), request
     mode: contextlib.AbstractContextManager[Any] = Elsewhere()  # type: ignore[no-untyped-call]
-    return mode
+    return mode, request
 
 
 @contextlib.contextmanager
@@ -280,7 +297,7 @@ def _kind(error: BaseException, target: Callable[..., Any]) -> FaultKind:
         (isinstance(error, OutOfTime), FaultKind.TIME),
         (isinstance(error, SystemExit), FaultKind.EXITED),
         (isinstance(error, MemoryError) or "can't allocate memory" in text, FaultKind.MEMORY),
-        ("same device" in text, FaultKind.DEVICE),
+        ("same device" in text or TO_NUMPY in text, FaultKind.DEVICE),
         ("meta" in text.lower(), FaultKind.NEEDS_DATA),
     ]
     return next((kind for holds, kind in table if holds), FaultKind.EXCEPTION)
@@ -295,6 +312,8 @@ def _is_stub(error: BaseException, text: str) -> bool:
 def _described(error: BaseException) -> str:
     if isinstance(error, _WeightsError):
         return str(error)
+    if TO_NUMPY in str(error):
+        return "numpy reads tensors on the CPU alone: `.cpu()` would bring it there"
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 

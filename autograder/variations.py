@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
 
 from autograder.inputs import normal
 from autograder.spec import Trial
-from autograder.wire import Request, map_request
+from autograder.wire import map_request
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float64)
 
@@ -21,8 +22,8 @@ def in_dtypes(trial: Trial, dtypes: tuple[torch.dtype, ...] = DTYPES) -> Iterato
 
 
 def elsewhere(trial: Trial) -> Trial:
-    """Give the trial on a device other than the CPU, one that has shapes but no numbers."""
-    request = map_request(lambda tensor: tensor.to("meta"), trial.request)
+    """Give the trial on a device other than the CPU."""
+    request = replace(trial.request, elsewhere=True)
     return Trial(request, f"{trial.inputs}, on another device", trial.sizes, trial.returns)
 
 
@@ -32,9 +33,7 @@ def backward(trial: Trial, rng: Generator, result: str = "") -> Trial:
     result  the axes of what comes back ("B L K"); if it is not given, what the trial says of it
     """
     cotangent = normal(rng, result or trial.returns, trial.sizes)
-    one = trial.request
-    request = Request(one.calls, one.build, one.state, one.train, cotangent)
-    return Trial(request, trial.inputs, trial.sizes)
+    return Trial(replace(trial.request, cotangent=cotangent), trial.inputs, trial.sizes)
 
 
 def _as(trial: Trial, dtype: torch.dtype) -> Trial:

@@ -77,6 +77,7 @@ class Request:
                floating-point arguments (`inputs_of`), instead of the values; where the value is
                a tuple, its first item counts
     watch      dotted names of functions whose use the reply must tell
+    elsewhere  whether all tensors are carried to a device other than the CPU before
     """
 
     calls: tuple[Call, ...]
@@ -85,6 +86,7 @@ class Request:
     train: bool = False
     cotangent: Tensor | None = None
     watch: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,4 +168,5 @@ def map_request(change: Callable[[Tensor], Tensor], request: Request) -> Request
         train=request.train,
         cotangent=map_tensors(change, request.cotangent),
         watch=request.watch,
+        elsewhere=request.elsewhere,
     )

@@ -11,6 +11,7 @@ def apply_rope(x: Tensor, angles: Tensor) -> Tensor:
 
     x       (..., L, K)    queries or keys; K is even
     angles  (L, K/2)       by how much; leading axes, if any, broadcast
+                           to those of x
     ->      (..., L, K)    pair i, entries 2i and 2i + 1, turned by angle i:
                            from the first axis towards the second
 

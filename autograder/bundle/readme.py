@@ -26,9 +26,9 @@ Start
 1. Unzip everything into one folder, and keep it together. A notebook that is
    opened inside the zip, or moved away from its folders, cannot find the check.
 2. Python 3.11 or later is needed, with torch and numpy for the check, and with
-   matplotlib and Jupyter for the notebook:
+   matplotlib, altair and Jupyter for the notebook:
 
-       python -m pip install torch numpy matplotlib jupyterlab
+       python -m pip install torch numpy matplotlib altair jupyterlab
 
 3. Open the notebook, in Jupyter or VS Code:
 
@@ -57,16 +57,24 @@ The answers are not in here. The check knows what should come out for the inputs
 that it shows you, and what well-known mistakes give. Your instructor grades
 with other inputs of the same kinds, so compute the right thing for any input.
 
+Under its table the check shows how many points of the chapter you have. For
+that it keeps the points of each exercise, and nothing of your answers, in a
+file of your account, transformer-course/progress.jsonl: on Linux in
+~/.local/state, on macOS in ~/Library/Application Support, on Windows in
+%LOCALAPPDATA%. You may delete it. If the variable COURSE_PROGRESS is set to
+the path of another file, that is taken; if it is empty, nothing is kept.
+
 
 If something is missing
 -----------------------
-No module named 'autograder', or the first cell starts to install something
+No module named 'autograder', or the first cell says "Installing git+https..."
       The notebook is not beside the folder autograder/. Put it back there, and
       open it there. Python must run in that folder too: where it does, the
       lines import os and print(os.getcwd()) show.
 No module named 'torch', or another name
       The notebook runs in another Python than the one you installed into. Run
-      %pip install torch numpy matplotlib in a cell, and restart the kernel.
+      %pip install torch numpy matplotlib altair in a cell, and restart the
+      kernel.
 "files ... are missing or damaged"
       Copy your notebook to a safe place. Unzip again into a new folder, and put
       your notebook there in the place of the empty one.

@@ -32,6 +32,9 @@ EXTRA_OF = {
     "pybtex": "book",
     "jupyter_book": "book",
     "sphinx": "book",
+    "sphinx_external_toc": "book",
+    "bs4": "book",
+    "pypdf": "book",
 }
 
 
@@ -85,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _notebooks(commands)
     _book(commands)
+    _add(commands, "downloads", "Make one PDF and one EPUB of the book that `course book` built.")
     _check(commands)
     _grade(commands)
     _export(commands)
@@ -162,4 +166,6 @@ def _lists(commands: Any) -> None:
     one = _add(commands, "mistakes", "Try every known mistake and alternative on every case.")
     one.add_argument("id", nargs="?", metavar="ID", help="of one exercise; all if left out")
     one.add_argument("--json", action="store_true", help="print a JSON list")
+    one = _add(commands, "progress", "Say how far you are: points, minutes left, what is next.")
+    one.add_argument("--json", action="store_true", help="print one JSON record")
     _add(commands, "doctor", "Say what this machine has, and how to get what is missing.")

@@ -19,13 +19,40 @@ from autograder.spec import Exercise
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
-# The first cell: on Colab and other fresh machines the package of the checks is missing.
-INSTALL = """\
-import importlib.util
+# What a notebook imports, and where it comes from. The course's package brings the others; beside a
+# bundle, where the package lies in a folder, they may be missing alone.
+SOURCES = {
+    "autograder": "git+{repository}@{branch}",
+    "torch": "torch",
+    "numpy": "numpy",
+    "matplotlib": "matplotlib",
+    "altair": "altair",
+}
 
-if importlib.util.find_spec("autograder") is None:
-    %pip install -q "git+{repository}@{branch}"
-"""
+INSTALL = """\
+# On Colab and other fresh machines: install what is missing.
+from importlib.util import find_spec
+
+sources = {{
+{sources}
+}}
+missing = [sources[name] for name in sources if find_spec(name) is None]
+if missing:
+    print("Installing", *missing)
+    %pip install -q {{" ".join(missing)}}"""
+
+LICENCE = """\
+---
+
+The code of this notebook is under the MIT licence. Its text and figures are under
+[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/)."""
+
+
+def first_cell(repository: str, branch: str) -> str:
+    """Write the cell that installs what is missing, and says so; mostly it does nothing."""
+    lines = [f'    "{name}": "{source}",' for name, source in SOURCES.items()]
+    sources = "\n".join(lines).format(repository=repository, branch=branch)
+    return INSTALL.format(sources=sources)
 
 
 def instructor_notebook(chapter: Path, repository: str, branch: str) -> Any:
@@ -36,11 +63,12 @@ def instructor_notebook(chapter: Path, repository: str, branch: str) -> Any:
     """
     text = chapter.read_text(encoding="utf-8")
     plain = Plain(equation_numbers(text), citations(chapter.parent / "references.bib"))
-    install = new_code_cell(INSTALL.format(repository=repository, branch=branch).rstrip())
+    install = new_code_cell(first_cell(repository, branch))
     title, *rest = read_cells(text)
     cells = [*_cells(title, plain), install]
     for cell in rest:
         cells += _cells(cell, plain)
+    cells.append(new_markdown_cell(LICENCE))
     notebook = new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "course": chapter.stem})
     notebook.nbformat_minor = 5
     return _with_stable_ids(notebook)

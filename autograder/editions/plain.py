@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from autograder.editions.choices import Choice, read_choices
+
 FENCE = re.compile(r"^(?P<fence>:{3,}|`{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<title>.*)$")
 OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
 ROLE = re.compile(r"\{(?P<name>[\w:]+)\}`(?P<text>[^`]+)`")
@@ -57,6 +59,8 @@ class Plain:
         options, rest = _options(body)
         if name == "math":
             return self._math(options.get("label"), rest)
+        if name == "selfcheck":
+            return self._question(title, read_choices(rest))
         inner = self._blocks(rest)
         if name == "dropdown":
             return [f"<details><summary>{title}</summary>", "", *inner, "", "</details>"]
@@ -65,6 +69,17 @@ class Plain:
             text = "\n".join(inner).strip("\n").split("\n")
             return [f"> **{heading}**", ">", *(f"> {line}".rstrip() for line in text)]
         raise NotPlainError(NO_FORM.format("directive", name))
+
+    def _question(self, title: str, choices: list[Choice]) -> list[str]:
+        legend = ["<fieldset><legend>", "", f"**{title}**", "", "</legend>"]
+        options = [line for choice in choices for line in self._option(choice)]
+        return [*legend, *options, "", "</fieldset>"]
+
+    def _option(self, choice: Choice) -> list[str]:
+        """Fold an option: between blank lines, Markdown and formulas count in every program."""
+        summary = [f"<details><summary>{choice.letter}", "", choice.text, "", "</summary>", ""]
+        first, *more = self._blocks(list(choice.why))
+        return ["", *summary, f"**{choice.verdict}** {first}", *more, "", "</details>"]
 
     def _math(self, label: str | None, body: list[str]) -> list[str]:
         tag = [f"\\tag{{{self.equations[label]}}}"] if label else []

@@ -121,6 +121,7 @@ def offer(sources: Mapping[str, str]) -> None:
             del sys.modules[name]  # what we use of them stays; a notebook has no use for them
     stub = ModuleType("autograder", "What a notebook imports; the checks themselves run outside.")
     stub.check = _check  # type: ignore[attr-defined]
+    stub.__spec__ = ModuleSpec(stub.__name__, None)  # without one, `find_spec` raises an error
     sys.modules["autograder"] = stub
 
 

@@ -16,6 +16,8 @@ from autograder.compare import (
     alike,
     difference,
     inputs_kept,
+    last_of_several_calls,
+    one_by_one,
     values,
     zeros_kept,
 )
@@ -72,6 +74,12 @@ def test_a_number_that_is_not_finite_is_found_and_counted(seed, shape, strange):
     assert difference(other, x) == f"1 of {x.numel()} values are {kind}"
     assert difference(other, other.clone()) is None
     assert difference(x, other) is not None
+
+
+def test_an_infinity_too_many_is_told_from_those_that_are_asked():
+    want = torch.tensor([0.0, 1.0, -math.inf])
+    message = difference(torch.tensor([0.0, -math.inf, -math.inf]), want)
+    assert message == "1 of 3 values are infinite where a number was expected"
 
 
 def test_an_infinity_of_the_other_sign_is_found():
@@ -225,6 +233,19 @@ def test_each_wrong_part_of_a_tuple_is_named():
     assert message == "flops: yours is 1; bytes: a bool came back where a number was asked"
 
 
+@given(st.lists(st.floats(1, 9), min_size=1, max_size=5), st.data())
+def test_of_a_row_of_numbers_the_first_wrong_one_is_told_and_the_others_are_counted(want, data):
+    wrong = data.draw(st.sets(st.integers(0, len(want) - 1)))
+    got = [-value if i in wrong else value for i, value in enumerate(want)]
+    message = difference(got, tuple(want))
+    if not wrong:
+        assert message is None
+        return
+    first = f"number {min(wrong) + 1}: yours is {-want[min(wrong)]:.6g}"
+    more = f"; {len(wrong) - 1} more of {len(want)} are wrong" if len(wrong) > 1 else ""
+    assert message == first + more
+
+
 # Replies
 
 
@@ -240,6 +261,29 @@ def test_a_second_call_is_told_apart_from_the_first():
     want = Reply((torch.ones(2), torch.ones(2)))
     got = Reply((torch.ones(2), torch.zeros(2)))
     assert str(values(TRIAL, got, want, None)).startswith("call 2: ")
+
+
+def test_of_several_calls_the_last_one_alone_can_count():
+    want = Reply((torch.ones(2), ([], []), torch.ones(2)))
+    other = Reply((torch.zeros(2), (["positions"], []), torch.ones(2)))
+    assert last_of_several_calls(TRIAL, other, want, None) is None
+    last = Reply((torch.ones(2), ([], []), torch.zeros(2)))
+    assert "2 of 2 values differ" in str(last_of_several_calls(TRIAL, last, want, None))
+    fault = Reply(want.values[:1], Fault(FaultKind.EXCEPTION, "it broke"))
+    assert last_of_several_calls(TRIAL, fault, want, None) == "it broke"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_small_value_beside_large_ones_can_be_held_to_its_own_size(dtype):
+    want = torch.tensor([0.0, 0.5, 300.0, -math.inf], dtype=dtype)
+    other = want.clone()
+    other[1] = 0.502
+    near = values(TRIAL, Reply((other,)), Reply((want,)), None) is None
+    assert near  # beside 300 it is nothing
+    off = dtype == torch.float32
+    for got, wrong in ((want, False), (other, off), (want * torch.tensor([1, 2, 1, 1]), True)):
+        message = one_by_one(TRIAL, Reply((got,)), Reply((want,)), None)
+        assert (message is not None) == wrong
 
 
 def test_an_answer_that_reads_numbers_is_let_off_on_the_meta_device_alone():
@@ -321,7 +365,8 @@ EXPECTED += [((6, 24),), ((0.5, 1e300),), (1,), (0.5,), ("text",), (None,), (Tru
 @settings(max_examples=500, deadline=None)
 def test_any_reply_can_be_examined(reply, expected):
     want = Reply(expected)
-    for examine in (values, inputs_kept) + (zeros_kept,) * isinstance(expected[0], Tensor):
+    of_tensors = (zeros_kept, one_by_one) if isinstance(expected[0], Tensor) else ()
+    for examine in (values, inputs_kept, last_of_several_calls, *of_tensors):
         found = examine(TRIAL, reply, want, None)
         assert found is None or isinstance(found, str)
         assert reply.values or found is not None or reply.fault

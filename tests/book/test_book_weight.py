@@ -45,7 +45,7 @@ def shared(html: Path, pages: dict[str, BeautifulSoup]) -> set[Path]:
 def test_a_page_keeps_to_its_budget(page, html, pages):
     name = f"{page}.html"
     files = loaded(html, name, pages[name]) - shared(html, pages)
-    budget = MOVING if any("vega" in file.parts for file in files) else OWN
+    budget = MOVING if any(file.name == "moving.js" for file in files) else OWN
     assert cost({html / name, *files}) <= budget
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from autograder.conversation import Conversation, Help
+from autograder.editions.notebook import first_cell
 from autograder.faults import FaultKind, SessionEnded
 from autograder.frames import encode, request_data
 from autograder.limits import Limits
@@ -87,6 +88,10 @@ def test_commands_are_not_run_and_the_cell_goes_on(talk: Conversation, line: str
     said, value = texts(talk.run(f"{line}\n5"))
     assert "not run while grading" in said
     assert value == "5"
+
+
+def test_the_cell_that_installs_what_is_missing_finds_all_of_it(talk: Conversation) -> None:
+    assert talk.run(first_cell("https://example.org/course", "main")) == []
 
 
 def test_figures_are_shown(talk: Conversation) -> None:

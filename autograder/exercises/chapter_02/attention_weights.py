@@ -15,6 +15,7 @@ from autograder.exercises.chapter_02 import CHAPTER
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Case, Exercise, Trial
 from autograder.torch_attention import READY_MADE_ATTENTION
+from autograder.variations import elsewhere
 from autograder.wire import call, gradient
 from solutions.attention import attention_weights
 from solutions.softmax import softmax
@@ -100,8 +101,7 @@ def all_kinds(rng: Generator) -> Iterator[Trial]:
 def devices(rng: Generator) -> Iterator[Trial]:
     trial = _drawn(rng)
     yield trial
-    q, k = trial.request.calls[0].args
-    yield _trial(q.to("meta"), k.to("meta"), dict(trial.sizes), note=", on another device")
+    yield elsewhere(trial)
 
 
 CASES = (

@@ -17,6 +17,7 @@ from autograder.exercises.chapter_02 import attention_weights as wrong
 from autograder.inputs import described, normal, sizes
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.torch_attention import READY_MADE_ATTENTION
+from autograder.variations import elsewhere
 from autograder.wire import call, gradient
 from solutions.attention import attention_weights, scaled_dot_product_attention
 from solutions.softmax import softmax
@@ -103,8 +104,7 @@ def all_kinds(rng: Generator) -> Iterator[Trial]:
 def devices(rng: Generator) -> Iterator[Trial]:
     trial = _drawn(rng)
     yield trial
-    elsewhere = [tensor.to("meta") for tensor in trial.request.calls[0].args]
-    yield _trial(elsewhere, dict(trial.sizes), note=", on another device")
+    yield elsewhere(trial)
 
 
 CASES = (

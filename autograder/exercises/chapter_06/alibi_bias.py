@@ -2,26 +2,31 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from autograder.compare import inputs_kept, values
+from autograder.compare import inputs_kept, one_by_one, values
 from autograder.exercises.chapter_06 import CHAPTER
-from autograder.inputs import described, sizes
+from autograder.inputs import described, integer, sizes
 from autograder.slips import always_float32, changed_in_place, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere, in_dtypes
 from autograder.wire import call
-from solutions.alibi import alibi_bias
+from solutions.alibi import alibi_bias, alibi_slopes
 from solutions.masks import additive_mask, causal_mask
 
 
-def _trial(rng: Generator, heads: int, n_q: int, n_k: int) -> Trial:
-    of = {"H": heads, "L": n_q, "M": n_k}
-    slopes = 0.1 + torch.rand(heads, generator=rng)
+def _of_slopes(slopes: Tensor, n_q: int, n_k: int) -> Trial:
+    of = {"H": len(slopes), "L": n_q, "M": n_k}
     words = f"{described('slopes', 'H', of)}, n_q = {n_q}, n_k = {n_k}"
     return Trial(call(slopes, n_q, n_k), words, of, "H L M")
+
+
+def _trial(rng: Generator, heads: int, n_q: int, n_k: int) -> Trial:
+    return _of_slopes(0.1 + torch.rand(heads, generator=rng), n_q, n_k)
 
 
 def _drawn(rng: Generator) -> tuple[int, int, int]:
@@ -52,6 +57,21 @@ def one_head(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, 1, n_q, n_k)
 
 
+def no_slope(rng: Generator) -> Iterator[Trial]:
+    heads, n_q, n_k = _drawn(rng)
+    slopes = torch.rand(heads, generator=rng)
+    slopes[-1] = 0
+    trial = _of_slopes(slopes, n_q, n_k)
+    yield replace(trial, inputs=f"{trial.inputs}, the last slope is 0")
+
+
+def long_text(rng: Generator) -> Iterator[Trial]:
+    n_k = 260 + 4 * integer(rng, 0, 5)  # the last two keys fall on neighbours of theirs in bfloat16
+    trial = _trial(rng, 2, 2, n_k)
+    yield trial
+    yield from in_dtypes(trial, (torch.bfloat16,))
+
+
 def equal_sizes(rng: Generator) -> Iterator[Trial]:
     n = sizes(rng, "L")["L"]
     yield _trial(rng, n, n, n)
@@ -74,6 +94,8 @@ CASES = (
     Case("new tokens stand behind those in a cache", with_cache, values, weight=2),
     Case("a single query", one_query, values),
     Case("a single head", one_head, values),
+    Case("a head that forgets nothing", no_slope, values),
+    Case("near keys of a long text are as far as they are", long_text, one_by_one),
     Case("works where all sizes are equal", equal_sizes, values),
     Case("the dtype of the slopes is kept", dtypes, values, tolerance=6e-2),
     Case("the slopes themselves are not changed", kept, inputs_kept),
@@ -153,6 +175,36 @@ def large_number(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
     return alibi_bias(slopes, n_q, n_k).masked_fill(_hide(slopes, n_q, n_k), lowest)
 
 
+def minus_a_billion(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
+    """The future has a number like -1e9. Here it is minus infinity, as in chapter 3: a number that
+    is large enough for one dtype is too small, or too large, for another.
+    """
+    return alibi_bias(slopes, n_q, n_k).masked_fill(_hide(slopes, n_q, n_k), -1e9)
+
+
+def infinitely_far(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
+    """The future is hidden by an infinite distance. A slope of 0 times infinity is NaN: put minus
+    infinity in after the product.
+    """
+    steps = _ahead(slopes, n_q, n_k, n_k - n_q).to(slopes.dtype)
+    return slopes[:, None, None] * steps.masked_fill(steps > 0, -math.inf)
+
+
+def counted_in_their_dtype(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
+    """The positions are counted in the dtype of the slopes. bfloat16 has no odd integers above 256,
+    so a neighbour is 0 or 2 away. Count in integers, and round the distance or the product.
+    """
+    spot = torch.arange(n_k, device=slopes.device, dtype=slopes.dtype)
+    steps = spot - spot[n_k - n_q :, None]
+    return _made(slopes, steps, steps > 0)
+
+
+def slopes_of_their_own(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
+    """You work out the slopes from the number of heads. They are given: use their values."""
+    usual = torch.tensor(alibi_slopes(len(slopes)), dtype=slopes.dtype, device=slopes.device)
+    return alibi_bias(usual, n_q, n_k)
+
+
 def itself_hidden(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
     """A token does not see itself. At distance 0 the penalty is 0."""
     steps = _ahead(slopes, n_q, n_k, n_k - n_q)
@@ -223,10 +275,19 @@ def entry_by_entry(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
 
 def last_rows(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
     """All positions against all, then the last rows."""
-    spot = torch.arange(n_k, device=slopes.device).to(slopes.dtype)
-    back = spot[:, None] - spot[None, :]
+    spot = torch.arange(n_k, device=slopes.device)
+    back = (spot[:, None] - spot[None, :]).to(slopes.dtype)
     whole = torch.einsum("h,lm->hlm", slopes, -back)
     return torch.where(back < 0, float("-inf"), whole)[:, n_k - n_q :]
+
+
+def row_by_row(slopes: Tensor, n_q: int, n_k: int) -> Tensor:
+    rows = []
+    for place in range(n_k - n_q, n_k):
+        back = torch.arange(place, -1, -1, device=slopes.device)
+        row = torch.outer(-slopes.double(), back.double())
+        rows.append(F.pad(row, (0, n_k - place - 1), value=-math.inf))
+    return torch.stack(rows, dim=1).to(slopes.dtype)
 
 
 EXERCISE = Exercise(
@@ -248,7 +309,10 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "Query i stands at position i + n_k - n_q, as everywhere in this course.",
-        "The future gets minus infinity here; other code leaves it to a separate mask.",
+        "The future gets minus infinity here, in every head; other code leaves it to a separate "
+        "mask.",
+        "A slope may be 0: such a head forgets nothing. Texts may be long, and slopes bfloat16: "
+        "distances are counted in integers.",
         "The result is (H, L, M), with dtype and device of the slopes.",
     ),
     hints=(
@@ -267,6 +331,9 @@ EXERCISE = Exercise(
         symmetric,
         future_zero,
         large_number,
+        minus_a_billion,
+        infinitely_far,
+        counted_in_their_dtype,
         itself_hidden,
         one_too_far,
         from_the_first_key,
@@ -275,10 +342,11 @@ EXERCISE = Exercise(
         heads_last,
         one_slope,
         slopes_reversed,
+        slopes_of_their_own,
         transposed,
         on_the_cpu(alibi_bias),
         always_float32(alibi_bias),
         changed_in_place(alibi_bias),
     ),
-    alternatives=(with_triangle, entry_by_entry, last_rows),
+    alternatives=(with_triangle, entry_by_entry, last_rows, row_by_row),
 )

@@ -46,7 +46,10 @@ def few(rng: Generator) -> Iterator[Trial]:
 
 
 def many(rng: Generator) -> Iterator[Trial]:
-    yield _trial(integer(rng, 65, 127))
+    yield _trial(integer(rng, 65, 111))
+    yield _trial(112)
+    yield _trial(128)
+    yield _trial(integer(rng, 129, 200))
 
 
 CASES = (
@@ -120,6 +123,22 @@ def from_the_larger(heads: int) -> Slopes:
     return _sequence(2 * _smaller(heads) if heads != _smaller(heads) else heads)[:heads]
 
 
+def powers_filled_up(heads: int) -> Slopes:
+    """A power of 2 is treated like any other number: the slopes of half as many heads, filled up.
+    It needs no filling up: its own sequence is complete, and falls from head to head.
+    """
+    smaller = _smaller(heads - 1) if heads > 1 else 1
+    return _sequence(smaller) + _sequence(2 * smaller)[0::2][: heads - smaller]
+
+
+def filled_with_fewer(heads: int) -> Slopes:
+    """The slopes that fill up are those of a model with as many heads as are missing. They come
+    from the next larger power of 2, however many are missing.
+    """
+    more = heads - _smaller(heads)
+    return _sequence(_smaller(heads)) + (filled_with_fewer(more) if more else ())
+
+
 def smaller_alone(heads: int) -> Slopes:
     """There are fewer slopes than heads."""
     return _sequence(_smaller(heads))
@@ -129,9 +148,7 @@ def halving(heads: int) -> Slopes:
     """Each slope is half of the one before, whatever the number of heads. Only eight heads do that:
     the last one has 1/256 in every case.
     """
-    smaller = _smaller(heads)
-    slopes = tuple(2.0**-i for i in range(1, smaller + 1))
-    return slopes + tuple(2.0 ** -(i + 0.5) for i in range(heads - smaller))
+    return tuple(2.0**-i for i in range(1, heads + 1))
 
 
 def upside_down(heads: int) -> Slopes:
@@ -188,6 +205,22 @@ def with_loop(heads: int) -> Slopes:
     return tuple(found)
 
 
+def from_the_larger_power(heads: int) -> Slopes:
+    """As in MPT's code: every second slope, then those between."""
+    power = 1
+    while power < heads:
+        power *= 2
+    slopes = [0.5 ** (8 * (i + 1) / power) for i in range(power)]
+    return tuple(slopes if power == heads else [*slopes[1::2], *slopes[::2]][:heads])
+
+
+def in_double(heads: int) -> Tensor:
+    power = 1 << (heads.bit_length() - 1)
+    first = torch.exp2(-8 * torch.arange(1, power + 1).double() / power)
+    between = torch.exp2(-4 * torch.arange(1, 2 * power, 2).double() / power)
+    return torch.cat([first, between[: heads - power]])
+
+
 EXERCISE = Exercise(
     solution=alibi_slopes,
     chapter=CHAPTER,
@@ -209,7 +242,7 @@ EXERCISE = Exercise(
         "Heads are counted from 1 in the formula: eight heads have 1/2, 1/4, ..., 1/256.",
         "Twelve heads have these eight, and then the first, third, fifth and seventh of the slopes "
         "for sixteen. Nothing is sorted.",
-        "Slopes are positive. A tuple, a list or a vector will do.",
+        "Slopes are positive, in float32 or better. A tuple, a list or a vector will do.",
     ),
     hints=(
         "First write it for powers of 2 alone, and try it with 8.",
@@ -227,6 +260,8 @@ EXERCISE = Exercise(
         extra_first,
         put_in_order,
         from_the_larger,
+        powers_filled_up,
+        filled_with_fewer,
         smaller_alone,
         halving,
         upside_down,
@@ -235,5 +270,5 @@ EXERCISE = Exercise(
         inverted,
         of_e,
     ),
-    alternatives=(by_recursion, as_tensor, with_loop),
+    alternatives=(by_recursion, as_tensor, with_loop, from_the_larger_power, in_double),
 )

@@ -1,4 +1,8 @@
-"""Exercise: turn the pairs of queries or keys by the angles of their positions."""
+"""Exercise: turn the pairs of queries or keys by the angles of their positions.
+
+Out of scope: vectors whose own entries are apart in memory. No projection makes them, and published
+code with complex numbers does not take them.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +11,7 @@ from torch import Generator, Tensor
 
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_06 import CHAPTER
-from autograder.inputs import described, normal, sizes
+from autograder.inputs import described, integer, normal
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import DTYPES, backward, elsewhere
@@ -16,12 +20,18 @@ from solutions.positions import sinusoidal_encoding
 from solutions.rotary import apply_rope
 
 Sizes = dict[str, int]
+SMALLEST, SPREAD = 2, 5  # sizes are 2 to 6
+FAR = 300  # times larger angles are those of positions in the hundreds
 
 
 def drawn_sizes(rng: Generator, axes: str = "B H L") -> Sizes:
-    """Draw sizes that all differ, K = 2 P too; there are more tokens than heads."""
+    """Draw sizes that all differ, K = 2 P too; there are more tokens than heads.
+
+    They are small, for a class bundle carries the replies of every mistake.
+    """
     names = axes.split()
-    drawn = sorted(n for n in sizes(rng, f"{axes} X").values() if n > 2)[-len(names) :]
+    drawn = sorted(torch.randperm(SPREAD, generator=rng)[: len(names)].tolist())
+    drawn = [SMALLEST + n for n in drawn]
     pairs = next(n for n in (3, 4, 5, 6, 7) if n not in drawn and 2 * n not in drawn)
     return {**dict(zip(names, drawn, strict=True)), "P": pairs, "K": 2 * pairs}
 
@@ -60,6 +70,8 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
 def by_example(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
     yield _trial(normal(rng, "B H L K", of), turns(rng, "B L", of).unsqueeze(1), of)
+    of = drawn_sizes(rng)
+    yield _trial(normal(rng, "B L K", of), turns(rng, "B L", of), of, "B L")
 
 
 def small(rng: Generator) -> Iterator[Trial]:
@@ -69,13 +81,14 @@ def small(rng: Generator) -> Iterator[Trial]:
 
 
 def equal_sizes(rng: Generator) -> Iterator[Trial]:
-    n = 2 * sizes(rng, "X")["X"]
+    n = 2 * integer(rng, 2, 3)
     yield _drawn(rng, B=n, H=n, L=n, K=n, P=n // 2)
+    yield _drawn(rng, L=n, P=n, K=2 * n)
 
 
 def far(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
-    yield _trial(normal(rng, "B H L K", of), 300 * turns(rng, "L", of), of)
+    yield _trial(normal(rng, "B H L K", of), FAR * turns(rng, "L", of), of)
 
 
 def not_in_order(rng: Generator) -> Iterator[Trial]:
@@ -88,8 +101,8 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
     trial = _drawn(rng)
     x, angles = trial.request.calls[0].args
     for dtype in reversed(DTYPES):
-        words = f"{trial.inputs}, x {str(dtype).removeprefix('torch.')}, angles float32"
-        yield Trial(call(x.to(dtype), angles), words, trial.sizes, trial.returns)
+        words = f"{trial.inputs} in float32, in the hundreds, x {str(dtype).removeprefix('torch.')}"
+        yield Trial(call(x.to(dtype), FAR * angles), words, trial.sizes, trial.returns)
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
@@ -172,6 +185,14 @@ def halves_put_together(x: Tensor, angles: Tensor) -> Tensor:
     return torch.cat([turned[..., 0::2], turned[..., 1::2]], dim=-1)
 
 
+def halves_taken_apart(x: Tensor, angles: Tensor) -> Tensor:
+    """A pair is taken from the two halves of a vector and put back as neighbours. Use one layout
+    for both, that of neighbours: an angle of 0 must change nothing.
+    """
+    a, b = half_split(x, angles).chunk(2, dim=-1)
+    return _pairs(a, b)
+
+
 def along_the_heads(x: Tensor, angles: Tensor) -> Tensor:
     """Each head gets an angle, and all of its tokens the same one. The axis before the last holds
     the tokens.
@@ -219,6 +240,13 @@ def mirrored(x: Tensor, angles: Tensor) -> Tensor:
     return _pairs(turned[..., 0::2], -turned[..., 1::2])
 
 
+def reflected(x: Tensor, angles: Tensor) -> Tensor:
+    """The minus is in the wrong sum, so pairs are mirrored: at an angle of 0 the second entries
+    change their sign. Which sum of two products has the minus?
+    """
+    return mirrored(x, -angles)
+
+
 def minus_forgotten(x: Tensor, angles: Tensor) -> Tensor:
     """Both parts are added in both entries of a pair. In one of them there is a minus: else lengths
     change.
@@ -257,6 +285,27 @@ def always_of_the_angles(x: Tensor, angles: Tensor) -> Tensor:
     return apply_rope(x.to(kind), angles)
 
 
+def angles_rounded(x: Tensor, angles: Tensor) -> Tensor:
+    """The angles are rounded to the dtype of x. In half precision an angle in the hundreds is then
+    off by a good part of a turn: take sine and cosine first, and round after that.
+    """
+    return apply_rope(x, angles.to(x.dtype))
+
+
+def heads_supposed(x: Tensor, angles: Tensor) -> Tensor:
+    """Angles with three axes get a fourth, for heads that x does not have. Leave the axes as they
+    come: whoever calls has put one in where it is needed.
+    """
+    return apply_rope(x, angles.unsqueeze(1) if angles.ndim == 3 else angles)
+
+
+def angles_cut_off(x: Tensor, angles: Tensor) -> Tensor:
+    """x gets its gradient, the angles get none: they are detached, or sines and cosines are made
+    under `no_grad`.
+    """
+    return apply_rope(x, angles.detach())
+
+
 def as_complex(x: Tensor, angles: Tensor) -> Tensor:
     """A pair is a complex number; turning is a product."""
     number = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
@@ -288,6 +337,12 @@ def pair_by_pair(x: Tensor, angles: Tensor) -> Tensor:
     return out
 
 
+def in_double(x: Tensor, angles: Tensor) -> Tensor:
+    hand = torch.polar(torch.ones_like(angles, dtype=torch.float64), angles.double())
+    number = torch.view_as_complex(x.double().reshape(*x.shape[:-1], -1, 2).contiguous())
+    return torch.view_as_real(number * hand).flatten(-2).to(x.dtype)
+
+
 EXERCISE = Exercise(
     solution=apply_rope,
     chapter=CHAPTER,
@@ -309,8 +364,11 @@ EXERCISE = Exercise(
         "i + K/2; that is the next exercise.",
         "A positive angle turns from the first entry of a pair towards the second: (1, 0) by a "
         "small angle has a positive second entry.",
-        "Angles are (..., L, K/2), often without the leading axes of x. They may be float32 where "
-        "x is half precision; the result has the dtype of x. Gradients flow back to both.",
+        "Angles are (..., L, K/2), often without the leading axes of x. Those that they have "
+        "broadcast to those of x, as tensors do; x is never smaller.",
+        "Angles may be in the hundreds, and float32 where x is half precision: sines and cosines "
+        "are taken of them as they come. The result has the dtype of x. Gradients flow back to "
+        "both.",
     ),
     hints=(
         "Take x apart into first and second entries of all pairs, each (..., L, K/2), the size of "
@@ -326,6 +384,7 @@ EXERCISE = Exercise(
         layouts_mixed,
         layouts_mixed_otherwise,
         halves_put_together,
+        halves_taken_apart,
         along_the_heads,
         nothing,
         one_angle,
@@ -334,16 +393,20 @@ EXERCISE = Exercise(
         sines_and_cosines_swapped,
         cosines_alone,
         mirrored,
+        reflected,
         minus_forgotten,
         first_overwritten,
         pairs_apart,
         added,
         multiplied,
         always_of_the_angles,
+        angles_rounded,
+        heads_supposed,
+        angles_cut_off,
         on_the_cpu(apply_rope),
         always_float32(apply_rope),
         cut_from_autograd(apply_rope),
         changed_in_place(apply_rope),
     ),
-    alternatives=(as_complex, with_rotated_half, by_matrices, pair_by_pair),
+    alternatives=(as_complex, with_rotated_half, by_matrices, pair_by_pair, in_double),
 )

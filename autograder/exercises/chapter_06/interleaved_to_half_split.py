@@ -59,6 +59,13 @@ def integers(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(trial)
 
 
+def exactly(rng: Generator) -> Iterator[Trial]:
+    """Numbers that float32 does not have."""
+    weight, heads = _drawn(rng, 2, 3).request.calls[0].args
+    yield _trial(2**40 + torch.arange(weight.numel()).reshape(weight.shape), heads)
+    yield _trial(1e200 * weight.double(), heads)
+
+
 def gradients(rng: Generator) -> Iterator[Trial]:
     yield backward(_any(rng), rng)
 
@@ -77,6 +84,7 @@ CASES = (
     Case("works for heads with one pair or two", narrow_heads, values),
     Case("works where the matrix is not in order in memory", not_in_order, values),
     Case("the dtype is kept, also of integers", integers, values),
+    Case("every number comes back as it was", exactly, values),
     Case("the gradient reaches the matrix", gradients, values),
     Case("the matrix itself is not changed", kept, inputs_kept),
     Case("works on whatever device the matrix is on", devices, values),
@@ -167,6 +175,13 @@ def order_alone(weight: Tensor, heads: int) -> Tensor:
     )
 
 
+def through_float32(weight: Tensor, heads: int) -> Tensor:
+    """The numbers pass through float32 on their way: large integers and float64 come back changed.
+    Rows only move; no dtype is needed for that.
+    """
+    return interleaved_to_half_split(weight.float(), heads).to(weight.dtype)
+
+
 def by_view(weight: Tensor, heads: int) -> Tensor:
     """As conversion scripts do."""
     rows, inner = weight.shape
@@ -215,7 +230,8 @@ EXERCISE = Exercise(
         "The weight is laid out as in `nn.Linear`: row r makes entry r of all queries. Head 0 owns "
         "the first K rows, head 1 the next K.",
         "With 2 heads of width 4 the new order of the rows is 0, 2, 1, 3, 4, 6, 5, 7.",
-        "Only the order changes: shape, dtype and device stay.",
+        "K is even. Only the order changes: every number stays, to the last bit, and so do shape, "
+        "dtype and device.",
     ),
     hints=(
         "Do it for one head first: which rows come first, and how can a slice take them?",
@@ -239,6 +255,7 @@ EXERCISE = Exercise(
         pairs_swapped,
         first_head_alone,
         order_alone,
+        through_float32,
         on_the_cpu(interleaved_to_half_split),
         always_float32(interleaved_to_half_split),
         cut_from_autograd(interleaved_to_half_split),

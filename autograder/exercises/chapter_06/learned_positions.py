@@ -5,12 +5,13 @@ Out of scope: positions beyond the table, and how the table is initialised.
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from autograder.compare import inputs_kept, values
+from autograder.compare import inputs_kept, last_of_several_calls, values
 from autograder.exercises.chapter_06 import CHAPTER
 from autograder.inputs import described, normal, sizes
 from autograder.slips import always_float32, cut_from_autograd, on_the_cpu
@@ -31,6 +32,12 @@ def _asked(rng: Generator, of: dict[str, int], starts: tuple[int, ...], rows: in
     build = Call((), {"length": rows, "d_model": of["D"]})
     words = f"{described('x', 'B L D', of)}, {rows} rows, start = {', '.join(map(str, starts))}"
     return Trial(Request(calls, build, {"table.weight": table}), words, of, "B L D")
+
+
+def _training(trial: Trial) -> Trial:
+    """Make the same trial for a module in training."""
+    request = replace(trial.request, train=True)
+    return replace(trial, request=request, inputs=f"{trial.inputs}, in training")
 
 
 def from_the_beginning(rng: Generator) -> Iterator[Trial]:
@@ -70,9 +77,33 @@ def several_calls(rng: Generator) -> Iterator[Trial]:
     yield _asked(rng, sizes(rng, "B L D"), (4, 0, 9, 0))
 
 
+def in_training(rng: Generator) -> Iterator[Trial]:
+    yield _training(_asked(rng, sizes(rng, "B L D"), (0,)))
+    yield _training(_asked(rng, sizes(rng, "B L D"), (3,)))
+
+
+def long_vectors(rng: Generator) -> Iterator[Trial]:
+    trial = _asked(rng, sizes(rng, "B L D"), (2,))
+    table = 100 * normal(rng, "M D", {"M": ROWS, "D": trial.sizes["D"]})
+    request = replace(trial.request, state={"table.weight": table})
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, with entries in the hundreds")
+
+
+def another_table(rng: Generator) -> Iterator[Trial]:
+    """The same question before and after other weights have been loaded."""
+    trial = _asked(rng, sizes(rng, "B L D"), (2,))
+    (one,), state = trial.request.calls, trial.request.state
+    assert state is not None
+    other = {"table.weight": normal(rng, "M D", {"M": ROWS, "D": trial.sizes["D"]})}
+    load = Call((other,), {"strict": False}, "load_state_dict")
+    request = replace(trial.request, calls=(one, load, one))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, twice, with a new table between")
+
+
 def gradients(rng: Generator) -> Iterator[Trial]:
-    yield backward(_asked(rng, sizes(rng, "B L D"), (2,)), rng)
-    yield backward(_asked(rng, sizes(rng, "B L D"), (0,)), rng)
+    for start in (2, 0):
+        of = sizes(rng, "B L D")
+        yield backward(_asked(rng, of, (start,), rows=start + of["L"]), rng)
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -95,6 +126,9 @@ CASES = (
     Case("works for one example and for one entry", small, values),
     Case("works where all sizes are equal", equal_sizes, values),
     Case("the second call does not depend on the first", several_calls, values),
+    Case("the same in training", in_training, values),
+    Case("vectors of any length are added as they are", long_vectors, values),
+    Case("a table that has changed is read anew", another_table, last_of_several_calls),
     Case("the gradient reaches x and the table", gradients, values),
     Case("the dtype of x and of the weights is kept", dtypes, values, tolerance=6e-2),
     Case("x itself is not changed", kept, inputs_kept),
@@ -225,6 +259,66 @@ class PaddingRow(LearnedPositions):
         self.table = nn.Embedding(length, d_model, padding_idx=0)
 
 
+class LastRowPadding(LearnedPositions):
+    """The last row never learns: the table has a padding index there. The last position is a
+    position like any other.
+    """
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__(length, d_model)
+        self.table = nn.Embedding(length, d_model, padding_idx=-1)
+
+
+class Shortened(LearnedPositions):
+    """Long vectors are shortened: the table has a `max_norm`, which even changes its weights. Add
+    the rows as they are.
+    """
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__(length, d_model)
+        self.table = nn.Embedding(length, d_model, max_norm=1.0)
+
+
+class Frozen(LearnedPositions):
+    """The table cannot learn: `requires_grad` is off for its weights. `from_pretrained` does that,
+    too.
+    """
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__(length, d_model)
+        self.table.requires_grad_(False)
+
+
+class WithDropout(LearnedPositions):
+    """In training, entries are set to 0 at random: a dropout. Many models have one here, but
+    nothing of the kind is asked.
+    """
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        return F.dropout(super().forward(x, start), 0.1, self.training)
+
+
+class StartForgottenInTraining(LearnedPositions):
+    """In training, every call begins at position 0. `start` counts in both modes."""
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        return super().forward(x, 0 if self.training else start)
+
+
+class RowsKept(LearnedPositions):
+    """Rows that were read once are kept and used again. But the table learns from step to step:
+    read it at every call.
+    """
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        kept = self.__dict__.setdefault("kept", {})
+        key = start, x.shape[1]
+        if key not in kept:
+            kept[key] = super().forward(torch.zeros_like(x[:1]), start)
+        placed: Tensor = x + kept[key]
+        return placed
+
+
 class NeverLearned(LearnedPositions):
     """The table gets no gradient, so it stays what it was in the beginning: `detach` or `.data`
     cuts it off.
@@ -274,6 +368,35 @@ class WithParameter(nn.Module):
         return torch.stack(rows, dim=1)
 
 
+class WithBuffer(nn.Module):
+    """All positions are in a buffer, as in BERT's code."""
+
+    positions: Tensor
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(length, d_model)
+        self.register_buffer("positions", torch.arange(length))
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        placed: Tensor = x + self.table(self.positions.narrow(0, start, x.shape[1]))
+        return placed
+
+
+class OneHot(nn.Module):
+    """A one-hot code and a linear layer."""
+
+    def __init__(self, length: int, d_model: int) -> None:
+        super().__init__()
+        self.length = length
+        self.table = nn.Embedding(length, d_model)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        places = torch.arange(start, start + x.shape[1], device=x.device)
+        code = (places[:, None] == torch.arange(self.length, device=x.device)).to(x.dtype)
+        return x + code @ self.table.weight
+
+
 EXERCISE = Exercise(
     solution=LearnedPositions,
     chapter=CHAPTER,
@@ -295,8 +418,9 @@ EXERCISE = Exercise(
         "`table.weight`, (length, d_model), and nothing else that is learned.",
         "Positions are counted from 0. `start` is the position of the first token: after 7 tokens "
         "in a cache, a new one has start 7.",
-        "No position is asked beyond the table. Nothing is scaled, there is no dropout, and "
-        "nothing is kept between calls.",
+        "No position is asked beyond the table. Nothing is scaled or shortened, there is no "
+        "dropout, also in training, and nothing is kept between calls: the table may have changed.",
+        "Every row learns. x and the table have the same dtype, and the result has it, too.",
     ),
     hints=(
         "In the constructor, make the table. Which of its two sizes is the number of rows?",
@@ -321,10 +445,16 @@ EXERCISE = Exercise(
         InPlace,
         WidthForLength,
         PaddingRow,
+        LastRowPadding,
+        Shortened,
+        Frozen,
+        WithDropout,
+        StartForgottenInTraining,
+        RowsKept,
         NeverLearned,
         on_the_cpu(LearnedPositions),
         always_float32(LearnedPositions),
         cut_from_autograd(LearnedPositions),
     ),
-    alternatives=(WithSlice, WithBatch, WithParameter),
+    alternatives=(WithSlice, WithBatch, WithParameter, WithBuffer, OneHot),
 )

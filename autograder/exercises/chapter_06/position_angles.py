@@ -30,6 +30,11 @@ def _places(rng: Generator, axes: str, of: dict[str, int], highest: int = 100) -
     return torch.randint(2, highest, shape, generator=rng)
 
 
+def _fractions(rng: Generator, places: Tensor) -> Tensor:
+    """Draw less than a half for each: whichever way one rounds, the same is lost."""
+    return 0.1 + 0.3 * torch.rand(places.shape, generator=rng)
+
+
 def one_text(rng: Generator) -> Iterator[Trial]:
     for _ in range(2):
         of = sizes(rng, "L K")
@@ -38,7 +43,7 @@ def one_text(rng: Generator) -> Iterator[Trial]:
 
 
 def other_bases(rng: Generator) -> Iterator[Trial]:
-    for base in (500_000.0, 100.0 + integer(rng, 1, 50)):
+    for base in (500_000.0, 100.5 + integer(rng, 1, 50)):
         of = sizes(rng, "L K")
         yield _trial(_places(rng, "L", of), "L", of, base)
 
@@ -52,16 +57,30 @@ def other_ranks(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B L K")
     yield _trial(_places(rng, "B L", of), "B L", of)
     yield _trial(_places(rng, "", of), "", of)
+    of = {"B": 2, "H": 3, "L": 4, "K": 5}
+    yield _trial(_places(rng, "B H L", of), "B H L", of)
+
+
+def not_in_order(rng: Generator) -> Iterator[Trial]:
+    of = sizes(rng, "B L K")
+    yield _trial(_places(rng, "L B", of).mT, "B L", of)
 
 
 def between(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "L K")
-    yield _trial(_places(rng, "L", of) / 4 + 0.1, "L", of)
+    places = _places(rng, "L", of)
+    yield _trial(places + _fractions(rng, places), "L", of)
+
+
+def backwards(rng: Generator) -> Iterator[Trial]:
+    of = sizes(rng, "L K")
+    yield _trial(-_places(rng, "L", of), "L", of)
+    yield _trial(_places(rng, "L", of) - 50.5, "L", of)
 
 
 def far(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "L K")
-    yield _trial(_places(rng, "L", of, 30_000), "L", of)
+    yield _trial(_places(rng, "L", of, 200_000), "L", of)
 
 
 def small(rng: Generator) -> Iterator[Trial]:
@@ -86,7 +105,9 @@ CASES = (
     Case("the first positions of a text", from_zero, values),
     Case("works with another base", other_bases, values),
     Case("works for positions of any shape", other_ranks, values),
+    Case("works where the positions are not in order in memory", not_in_order, values),
     Case("works for positions between the integers", between, values),
+    Case("works for positions below zero", backwards, values),
     Case("works for positions in the thousands", far, values),
     Case("works for a single hand and a single position", small, values),
     Case("the positions themselves are not changed", kept, inputs_kept),
@@ -217,6 +238,25 @@ def rounded(positions: Tensor, width: int, base: float = BASE) -> Tensor:
     return position_angles(positions.long(), width, base)
 
 
+def never_below_zero(positions: Tensor, width: int, base: float = BASE) -> Tensor:
+    """A position below 0 loses its sign. It is a step back: its hands turn the other way."""
+    return position_angles(positions.abs(), width, base)
+
+
+def within_one_turn(positions: Tensor, width: int, base: float = BASE) -> Tensor:
+    """The angles are reduced to one turn. Sines would not see the difference, but asked is how far
+    each hand has turned.
+    """
+    return position_angles(positions, width, base) % (2 * math.pi)
+
+
+def in_half_precision(positions: Tensor, width: int, base: float = BASE) -> Tensor:
+    """The positions pass through bfloat16, which has no odd integers above 256: neighbours get the
+    same angle. float32 has them all.
+    """
+    return position_angles(positions.bfloat16().float(), width, base)
+
+
 def by_logarithm(positions: Tensor, width: int, base: float = BASE) -> Tensor:
     """exp(-log), as in much code."""
     step = math.log(base) / width
@@ -258,8 +298,9 @@ EXERCISE = Exercise(
         "Hands are counted from 0: of width 8, the exponents are 0, -2/8, -4/8 and -6/8.",
         "One angle for each pair of columns, in radians, not reduced to one turn. The hands are "
         "the last axis.",
-        "Positions have any shape, also none; they may be integers or float32, and lie between the "
-        "integers. The result is float32, on the device of the positions. The width is even.",
+        "Positions have any shape, also none; they may be integers or float32, lie between the "
+        "integers or below 0. The result is float32, on the device of the positions. The width is "
+        "even.",
     ),
     hints=(
         "First how fast each hand turns: a vector with one entry for each hand.",
@@ -286,6 +327,9 @@ EXERCISE = Exercise(
         sines_of_them,
         hands_first,
         rounded,
+        never_below_zero,
+        within_one_turn,
+        in_half_precision,
         on_the_cpu(position_angles),
         changed_in_place(position_angles),
     ),

@@ -1,10 +1,12 @@
 """Exercise: causal attention with rotary positions and a cache.
 
-Out of scope: grouped heads; scores of thousands (chapter 05).
+Out of scope: grouped heads; gradients that flow back from the cache that is returned.
 """
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -13,7 +15,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_06 import CHAPTER
 from autograder.exercises.chapter_06 import apply_rope as turning
-from autograder.exercises.chapter_06.apply_rope import Sizes, drawn_sizes, turns
+from autograder.exercises.chapter_06.apply_rope import FAR, Sizes, drawn_sizes, turns
 from autograder.inputs import described, normal
 from autograder.slips import always_float32, changed_in_place, cut_from_autograd, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
@@ -21,12 +23,15 @@ from autograder.variations import DTYPES, backward, elsewhere
 from autograder.wire import Call, Request, call
 from solutions.cache import KVCache, cached_attention, extend_cache
 from solutions.masked import masked_attention
+from solutions.masks import causal_mask
 from solutions.rotary import apply_rope, rotary_attention
 
 NEW = "B H L K"
 RETURNS = "answers, cache"
 Cache = KVCache | None
 Answer = tuple[Tensor, KVCache]
+MORE = 12  # rows of angles beyond the last token: more than there are heads
+STEEP = 12.0  # times larger queries and keys have scores whose exponentials are infinite
 
 
 def _new(rng: Generator, of: Sizes) -> list[Tensor]:
@@ -43,7 +48,7 @@ def _words(of: Sizes, before: int, rows: int) -> str:
     return f"{past}, {described('q, k and v', NEW, of)}, angles of {rows} positions"
 
 
-def _trial(rng: Generator, of: Sizes, before: int = 0, more: int = 4) -> Trial:
+def _trial(rng: Generator, of: Sizes, before: int = 0, more: int = MORE) -> Trial:
     rows = before + of["L"] + more
     past = [_past(rng, of, before)] if before else []
     angles = turns(rng, "L", {**of, "L": rows})
@@ -59,7 +64,7 @@ def first_chunk(rng: Generator) -> Iterator[Trial]:
 def later_chunk(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
     yield _trial(rng, of, of["L"] + 2)
-    yield _trial(rng, of, 2)
+    yield _trial(rng, of, 3)
 
 
 def one_token(rng: Generator) -> Iterator[Trial]:
@@ -67,6 +72,21 @@ def one_token(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, {**of, "L": 1}, 6)
     yield _trial(rng, {**of, "L": 1}, 1)
     yield _trial(rng, {**of, "L": 1})
+
+
+def empty_cache(rng: Generator) -> Iterator[Trial]:
+    of = drawn_sizes(rng)
+    trial = _trial(rng, of)
+    none = torch.zeros(of["B"], of["H"], 0, of["K"])
+    request = call(*trial.request.calls[0].args, (none, none.clone()))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, or one of 0 tokens")
+
+
+def steep(rng: Generator) -> Iterator[Trial]:
+    trial = _trial(rng, drawn_sizes(rng), 3)
+    q, k, v, angles, (keys, old) = trial.request.calls[0].args
+    request = call(STEEP * q, STEEP * k, v, angles, (STEEP * keys, old))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, scores in the hundreds")
 
 
 def whole_table(rng: Generator) -> Iterator[Trial]:
@@ -77,12 +97,12 @@ def whole_table(rng: Generator) -> Iterator[Trial]:
 
 def a_generation(rng: Generator) -> Iterator[Trial]:
     of = drawn_sizes(rng)
-    angles, steps, cache = turns(rng, "L", {**of, "L": 9}), [], None
+    angles, steps, cache = turns(rng, "L", {**of, "L": 7 + MORE}), [], None
     for length in (3, 2, 1, 1):
         q, k, v = _new(rng, {**of, "L": length})
         steps.append(Call((q, k, v, angles, cache) if cache else (q, k, v, angles)))
         cache = rotary_attention(q, k, v, angles, cache)[1]
-    words = f"chunks of 3, 2, 1 and 1, {described('heads', 'B H K', of)}, angles of 9 positions"
+    words = f"chunks of 3, 2, 1 and 1, {described('heads', 'B H K', of)}, angles of 19 positions"
     yield Trial(Request(calls=tuple(steps)), words, of, RETURNS)
 
 
@@ -105,8 +125,8 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
     for dtype in reversed(DTYPES):
         new, old = ([one.to(dtype) for one in some] for some in ((q, k, v), past))
         name = str(dtype).removeprefix("torch.")
-        words = f"{trial.inputs}, {name}, angles float32"
-        yield Trial(call(*new, angles, tuple(old)), words, of, RETURNS)
+        words = f"{trial.inputs} in float32, in the hundreds, {name}"
+        yield Trial(call(*new, FAR * angles, tuple(old)), words, of, RETURNS)
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
@@ -130,7 +150,9 @@ CASES = (
     Case("a later chunk stands behind what is in the cache", later_chunk, values, weight=2),
     Case("a single new token", one_token, values),
     Case("the angles are used to the last row", whole_table, values),
+    Case("a cache that holds nothing yet", empty_cache, values),
     Case("chunk after chunk, as in generation", a_generation, values),
+    Case("scores in the hundreds stay finite", steep, values, tolerance=1e-3),
     Case("works where sizes happen to be equal", equal_sizes, values),
     Case("works for one example, one head and one pair", singles, values),
     Case("the dtype of q, k and v is kept", dtypes, values, tolerance=6e-2),
@@ -168,9 +190,34 @@ def one_too_far(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = 
     return rotary_attention(q, k, v, own, cache)
 
 
+def one_too_early(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """The new tokens stand where the last one in the cache does, or one place before they should:
+    with 5 tokens in it, at positions 0 to 4, the next is at 5.
+    """
+    past = max(_start(cache) - 1, 0)
+    own = angles[past : past + q.shape[2]]
+    return cached_attention(apply_rope(q, own), apply_rope(k, own), v, cache)
+
+
+def starts_at_heads(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """The new tokens begin at the number of heads. Which axis of the cache counts the tokens?"""
+    past = cache[0].shape[1] if cache else 0
+    own = angles[past : past + q.shape[2]]
+    return cached_attention(apply_rope(q, own), apply_rope(k, own), v, cache)
+
+
+def starts_at_two(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """With a cache, the new tokens always begin at position 2. The cache is a pair, so 2 is its
+    length: how many tokens are in it?
+    """
+    past = len(cache) if cache else 0
+    own = angles[past : past + q.shape[2]]
+    return cached_attention(apply_rope(q, own), apply_rope(k, own), v, cache)
+
+
 def from_the_end(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
-    """You take the last rows of the angles. There may be more of them than tokens: count from how
-    many are in the cache.
+    """The numbers are those of the last rows of the angles. There may be more rows than tokens:
+    count from how many are in the cache.
     """
     own = angles[-q.shape[2] :]
     return cached_attention(apply_rope(q, own), apply_rope(k, own), v, cache)
@@ -255,6 +302,30 @@ def top_left(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = Non
     return masked_attention(q, *grown, mask), grown
 
 
+def masked_too_late(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """Weights of the future are set to 0 after the softmax, so what is left does not add up to 1.
+    Hide keys before it, in the scores.
+    """
+    q, k = _turned(q, k, angles, cache)
+    grown = extend_cache(cache, k, v)
+    seen = causal_mask(q.shape[2], grown[0].shape[2], q.device)
+    weights = (q @ grown[0].mT / math.sqrt(q.shape[-1])).softmax(-1)
+    return (weights * seen) @ grown[1], grown
+
+
+def softmax_overflows(
+    q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None
+) -> Answer:
+    """The softmax exponentiates the scores as they are. In float32 that is infinite from 89 on:
+    take the largest off first, as in chapter 2, or use a softmax that does.
+    """
+    q, k = _turned(q, k, angles, cache)
+    grown = extend_cache(cache, k, v)
+    seen = causal_mask(q.shape[2], grown[0].shape[2], q.device)
+    powers = (q @ grown[0].mT / math.sqrt(q.shape[-1])).exp() * seen
+    return powers / powers.sum(-1, keepdim=True) @ grown[1], grown
+
+
 def cache_unread(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
     """The new tokens attend to each other alone. The cache grows, but nobody reads it."""
     q, k = _turned(q, k, angles, cache)
@@ -266,6 +337,33 @@ def new_alone_kept(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache
     answers, (keys, old) = rotary_attention(q, k, v, angles, cache)
     length = q.shape[2]
     return answers, (keys[:, :, -length:], old[:, :, -length:])
+
+
+def old_cache_returned(
+    q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None
+) -> Answer:
+    """The cache that came in comes back, without the new tokens."""
+    answers, grown = rotary_attention(q, k, v, angles, cache)
+    return answers, cache or grown
+
+
+def keys_and_values_exchanged(
+    q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None
+) -> Answer:
+    """In the cache that comes back, keys and values have changed places. Keys come first."""
+    answers, (keys, old) = rotary_attention(q, k, v, angles, cache)
+    return answers, (old, keys)
+
+
+def new_tokens_first(
+    q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None
+) -> Answer:
+    """The new tokens are put in front of the old ones, where the mask takes them for the first of
+    the text. They come behind.
+    """
+    q, k = _turned(q, k, angles, cache)
+    grown = extend_cache((k, v), *cache) if cache else (k, v)
+    return masked_attention(q, *grown, causal_mask(q.shape[2], grown[0].shape[2], q.device)), grown
 
 
 def answers_alone(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Tensor:
@@ -287,6 +385,28 @@ def of_float32_angles(
     kind = torch.promote_types(q.dtype, angles.dtype)
     past = cache and (cache[0].to(kind), cache[1].to(kind))
     return rotary_attention(q.to(kind), k.to(kind), v.to(kind), angles, past)
+
+
+def angles_rounded(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """The angles are rounded to the dtype of q. In half precision an angle in the hundreds is then
+    off by a good part of a turn: take sine and cosine first, and round after that.
+    """
+    return rotary_attention(q, k, v, angles.to(q.dtype), cache)
+
+
+def angles_cut_off(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """The angles get no gradient: they are detached, or sines and cosines are made under
+    `no_grad`.
+    """
+    return rotary_attention(q, k, v, angles.detach(), cache)
+
+
+def cache_cut_off(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> Answer:
+    """What is in the cache gets no gradient: it is detached. In training, a later chunk teaches the
+    keys and values of an earlier one.
+    """
+    past = cache and (cache[0].detach(), cache[1].detach())
+    return rotary_attention(q, k, v, angles, past)
 
 
 def by_complex_numbers(
@@ -335,6 +455,16 @@ def with_triangle(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache 
     return torch.einsum("bhlm,bhmk->bhlk", weights, grown[1]), grown
 
 
+def with_lists(q: Tensor, k: Tensor, v: Tensor, angles: Tensor, cache: Cache = None) -> list[Any]:
+    """Torch's ready-made attention; lists in the place of pairs."""
+    past, new = (cache[0].size(-2) if cache is not None else 0), q.size(-2)
+    q, k = (apply_rope(x, angles[past:][:new]) for x in (q, k))
+    if cache is not None:
+        k, v = (torch.cat(both, dim=-2) for both in zip(cache, (k, v), strict=True))
+    mask = torch.ones(new, past + new, dtype=torch.bool, device=q.device).tril(past)
+    return [F.scaled_dot_product_attention(q, k, v, attn_mask=mask), [k, v]]
+
+
 EXERCISE = Exercise(
     solution=rotary_attention,
     chapter=CHAPTER,
@@ -355,12 +485,17 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "Row p of the angles belongs to position p. There may be more rows than tokens. With 5 "
-        "tokens in the cache, the first new token stands at position 5.",
+        "tokens in the cache, the first new token stands at position 5; a cache may also hold none "
+        "yet.",
         "The keys in the cache have been turned already, and those that you put in are turned. "
         "Values never are.",
-        "Causal: new token 0 sees the whole cache and itself. Scores are divided by the root of K.",
+        "Causal: new token 0 sees the whole cache and itself. Scores are divided by the root of K; "
+        "they may be in the hundreds.",
         "Two results: answers (B, H, L, K), and the pair (keys, values), old tokens first. The "
-        "cache that comes in is not changed, and q, k and v keep their dtype.",
+        "cache that comes in is not changed. From the answers, gradients flow back to q, k, v, the "
+        "angles and the cache.",
+        "The results have the dtype of q, k and v. The angles may be float32 where these are half "
+        "precision, and in the hundreds: they are not rounded.",
     ),
     hints=(
         "How many tokens are in the cache? That is where the new ones start.",
@@ -371,6 +506,9 @@ EXERCISE = Exercise(
     mistakes=(
         starts_at_zero,
         one_too_far,
+        one_too_early,
+        starts_at_heads,
+        starts_at_two,
         from_the_end,
         turned_again,
         cached_unturned,
@@ -383,15 +521,23 @@ EXERCISE = Exercise(
         half_split,
         no_mask,
         top_left,
+        masked_too_late,
+        softmax_overflows,
         cache_unread,
         new_alone_kept,
+        old_cache_returned,
+        keys_and_values_exchanged,
+        new_tokens_first,
         answers_alone,
         no_scale,
         of_float32_angles,
+        angles_rounded,
+        angles_cut_off,
+        cache_cut_off,
         on_the_cpu(rotary_attention),
         always_float32(rotary_attention),
         cut_from_autograd(rotary_attention),
         changed_in_place(rotary_attention),
     ),
-    alternatives=(by_complex_numbers, token_by_token, with_triangle),
+    alternatives=(by_complex_numbers, token_by_token, with_triangle, with_lists),
 )

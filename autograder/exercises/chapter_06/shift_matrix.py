@@ -129,6 +129,11 @@ def one_turn_for_all(turns: Tensor) -> Tensor:
     return shift_matrix(turns[:1].expand_as(turns))
 
 
+def hands_reversed(turns: Tensor) -> Tensor:
+    """The hands are in the wrong order: the last one's block comes first."""
+    return shift_matrix(turns.flip(0))
+
+
 def diagonal_alone(turns: Tensor) -> Tensor:
     """Only the diagonal is there. Sine and cosine of a pair also feed each other."""
     return torch.diag(turns.cos().repeat_interleave(2))
@@ -210,6 +215,15 @@ def by_unit_matrices(turns: Tensor) -> Tensor:
     return torch.kron(eye * turns.cos(), stay) + torch.kron(eye * turns.sin(), turn)
 
 
+def by_exponential(turns: Tensor) -> Tensor:
+    """A rotation is the exponential of a matrix, as in the chapter."""
+    first = torch.arange(0, 2 * len(turns), 2, device=turns.device)
+    speed = torch.zeros(2 * len(turns), 2 * len(turns), dtype=torch.float64, device=turns.device)
+    speed = speed.index_put((first + 1, first), turns.double())
+    matrix: Tensor = torch.linalg.matrix_exp(speed - speed.mT).to(turns.dtype)
+    return matrix
+
+
 EXERCISE = Exercise(
     solution=shift_matrix,
     chapter=CHAPTER,
@@ -250,6 +264,7 @@ EXERCISE = Exercise(
         sines_and_cosines_swapped,
         halves,
         one_turn_for_all,
+        hands_reversed,
         diagonal_alone,
         blocks_alone,
         blocks_below_each_other,
@@ -262,5 +277,12 @@ EXERCISE = Exercise(
         cut_from_autograd(shift_matrix),
         changed_in_place(shift_matrix),
     ),
-    alternatives=(with_blocks, filled_in, block_by_block, by_diagonals, by_unit_matrices),
+    alternatives=(
+        with_blocks,
+        filled_in,
+        block_by_block,
+        by_diagonals,
+        by_unit_matrices,
+        by_exponential,
+    ),
 )

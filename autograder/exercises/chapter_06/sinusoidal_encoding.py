@@ -41,6 +41,7 @@ def from_zero(rng: Generator) -> Iterator[Trial]:
 def other_ranks(rng: Generator) -> Iterator[Trial]:
     yield _drawn(rng, "B L")
     yield _drawn(rng, "")
+    yield _drawn(rng, "B H L", B=2, H=3, L=4, K=5)
 
 
 def small(rng: Generator) -> Iterator[Trial]:

@@ -1,0 +1,124 @@
+"""A device that is elsewhere, as `elsewhere` has it, and that knows its numbers all the same.
+
+A GPU lets code read a number (`if x.max() > 80`, `x[mask]`), and so must a device that stands in
+for one, or an answer that reads one could not be followed any further. So for every tensor that is
+far away a copy with its numbers lies on the CPU. Each operation is done twice, on the shapes far
+away and on the copies. Tensors that share memory far away share it here: what is kept for each
+piece of far memory is one piece of near memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+
+from autograder.elsewhere import CPU_INDICES_ALLOWED, Elsewhere, refuse_mixing
+
+aten = torch.ops.aten
+Storage = torch.UntypedStorage
+
+
+class FarAway(Elsewhere):
+    """Within this mode "meta" is a device with numbers that does not mix with the CPU."""
+
+    def __init__(self) -> None:
+        """Begin with no tensors far away."""
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        # by the address of the far memory, which is held so that no other gets its address
+        self._near: dict[int, tuple[Storage, Storage]] = {}
+
+    def carry(self, tensor: Tensor) -> Tensor:
+        """Make a tensor far away with the layout and the numbers of this one."""
+        if tensor.is_meta:
+            return tensor
+        copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        return self._far(copy.copy_(tensor.detach()))
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Do an operation far away and near, and remember the numbers of what it makes."""
+        kwargs = kwargs or {}
+        far = any(_is_far(leaf) for leaf in tree_leaves((args, kwargs)))
+        if not far or not self._known(args, kwargs):
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        if _stays_here(func, args, kwargs):
+            return func(*self._nearby(args), **self._nearby(kwargs))
+        if func not in CPU_INDICES_ALLOWED and func not in COPIES:
+            refuse_mixing(func, args, kwargs)
+        near = func(*self._nearby(args), **self._nearby(kwargs))
+        return self._told_apart(func, args, kwargs, near)
+
+    def _told_apart(
+        self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], near: Any
+    ) -> Any:
+        """Give what the operation makes far away, where its numbers are those of `near`."""
+        try:
+            made = func(*args, **kwargs)
+        except (NotImplementedError, RuntimeError):  # it cannot be done without numbers
+            changed = func._schema.is_mutable and _is_far(args[0])
+            return args[0] if changed else tree_map_only(Tensor, self._far, near)
+        return tree_map(self._noted, made, near)
+
+    def _noted(self, made: Any, near: Any) -> Any:
+        """Keep the numbers of a tensor whose memory is new; a number was read near."""
+        if not _is_far(made):
+            return near
+        if made.untyped_storage()._cdata not in self._near:
+            copy = torch.empty_strided(made.shape, made.stride(), dtype=made.dtype).copy_(near)
+            self._note(made, copy)
+        return made
+
+    def _far(self, near: Tensor) -> Tensor:
+        """Make the tensor far away whose numbers these are."""
+        made = torch.empty_strided(near.shape, near.stride(), dtype=near.dtype, device="meta")
+        self._note(made, near.clone() if near.storage_offset() else near)
+        return made
+
+    def _note(self, made: Tensor, near: Tensor) -> None:
+        storage = made.untyped_storage()
+        self._near[storage._cdata] = (storage, near.untyped_storage())
+
+    def _known(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the numbers of all that is far away are here: tensors may come from outside."""
+        tensors = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, Tensor)]
+        return all(t.untyped_storage()._cdata in self._near for t in tensors if t.is_meta)
+
+    def _nearby(self, given: Any) -> Any:
+        """Put the copies in the place of what is far away."""
+        return tree_map(lambda leaf: self._copy_of(leaf) if _is_far(leaf) else leaf, given)
+
+    def _copy_of(self, leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor):
+            return torch.device("cpu")
+        _, near = self._near[leaf.untyped_storage()._cdata]
+        copy = torch.empty(0, dtype=leaf.dtype)
+        copy.set_(near, leaf.storage_offset(), leaf.shape, leaf.stride())
+        copy = torch._neg_view(copy) if leaf.is_neg() else copy
+        return copy.conj() if leaf.is_conj() else copy
+
+
+COPIES = (aten._to_copy.default, aten.copy_.default)
+
+
+def _is_far(leaf: Any) -> bool:
+    """Whether it is a tensor far away, or the name of that device."""
+    if isinstance(leaf, Tensor):
+        return leaf.is_meta
+    return isinstance(leaf, torch.device) and leaf.type == "meta"
+
+
+def _stays_here(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a copy ends on the CPU."""
+    if func is aten.copy_.default:
+        return not args[0].is_meta
+    target = kwargs.get("device")
+    return func is aten._to_copy.default and target is not None and target.type != "meta"

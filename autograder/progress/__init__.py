@@ -1,0 +1,1 @@
+"""How far a student is: the best score of each exercise, kept on the student's own machine."""
