@@ -46,7 +46,9 @@ def choose_cache(app: Sphinx, config: Config) -> None:
 def look_state(root: Path) -> str:
     """Name for the state of what pages are dressed with."""
     parts = [(root / part).rglob("*") for part in LOOK]
-    return digest((f for part in parts for f in part if f.suffix in (".py", ".css", ".svg")), root)
+    return digest(
+        (f for part in parts for f in part if f.suffix in (".css", ".js", ".py", ".svg")), root
+    )
 
 
 def note_look(app: Sphinx, config: Config) -> None:

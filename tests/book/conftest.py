@@ -1,11 +1,17 @@
-"""One build of the book for all tests of a run, outside the tree."""
+"""One build of the book for all tests of a run, outside the tree, and a browser to see it."""
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from booksite import ROOT, Build, build_once, read
+from browsing import OPTIONS, Quiet, found
 from bs4 import BeautifulSoup
 from filelock import FileLock
 
@@ -42,3 +48,28 @@ def pages(html: Path) -> dict[str, BeautifulSoup]:
         file.relative_to(html).as_posix(): BeautifulSoup(read(file), "html.parser")
         for file in sorted(files)
     }
+
+
+@pytest.fixture(scope="module")
+def site(html: Path) -> Iterator[str]:
+    """Address of the book on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(html)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium of this machine; closed after each file, as it keeps an event loop running."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = found()
+    if program is None:
+        pytest.skip("no Chromium on PATH: pages were not looked at in a browser")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=OPTIONS)
+        yield chromium
+        chromium.close()
