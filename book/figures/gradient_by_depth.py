@@ -14,8 +14,8 @@ PLACES = {"post": "post-norm", "pre": "pre-norm"}
 def gradient_by_depth(lengths: Mapping[str, Mapping[int, list[float]]]) -> Moving:
     """Draw the gradients of all layers, for a depth that the reader chooses.
 
-    lengths  "post" or "pre" -> number of layers -> the length of each layer's gradient, from the
-             lowest to the highest
+    lengths  "post" or "pre" -> number of layers -> the length of the gradient of each feed-forward
+             layer, from the lowest to the highest
     """
     depths = sorted(lengths["post"])
     rows = [
@@ -25,13 +25,15 @@ def gradient_by_depth(lengths: Mapping[str, Mapping[int, list[float]]]) -> Movin
         for layer, length in enumerate(lengths[place][depth], start=1)
     ]
     named = alt.Scale(domain=[*PLACES.values()])
-    menu = alt.binding_select(options=depths, name="layers")
+    menu = alt.binding_select(options=depths, name="layers, every second one feed-forward")
     chart = (
         alt.Chart(alt.Data(values=rows))
         .transform_filter("datum.depth == depth")
         .mark_line(point=True)
         .encode(
-            x=alt.X("layer:Q", title="layer, from the bottom", axis=alt.Axis(tickMinStep=1)),
+            x=alt.X(
+                "layer:Q", title="feed-forward layer, from the bottom", axis=alt.Axis(tickMinStep=1)
+            ),
             y=alt.Y("gradient:Q", title="length of the gradient", scale=_scale(rows)),
             color=alt.Color("norm:N", scale=named, title=None),
             strokeDash=alt.StrokeDash("norm:N", scale=named, title=None),
@@ -44,8 +46,8 @@ def gradient_by_depth(lengths: Mapping[str, Mapping[int, list[float]]]) -> Movin
         title="Gradients by height, before the first step of training",
         question="Let the tower grow. By what factor does the gradient of the top layer change "
         "with the norm after the sum, and with the norm before it?",
-        description=f"Two curves against the layer of a tower of {depths[-1]}: post-norm rises "
-        "towards the top, pre-norm falls from the bottom on.",
+        description=f"Two curves against the feed-forward layers of a tower of {depths[-1]}: that "
+        "of post-norm is level, that of pre-norm falls from the bottom to the top.",
         summary=_summary(lengths, depths),
     )
 
@@ -61,6 +63,6 @@ def _summary(lengths: Mapping[str, Mapping[int, list[float]]], depths: list[int]
     post, pre = (lengths[p][many][-1] / lengths[p][few][-1] for p in PLACES)
     return (
         f"From {few} to {many} layers the gradient of the top layer changes by a factor of "
-        f"{post:.2f} with post-norm and of {pre:.2f} with pre-norm. Within a tower post-norm has "
-        "its largest gradients at the top, pre-norm at the bottom."
+        f"{post:.2f} with post-norm and of {pre:.2f} with pre-norm. Within a tower the gradients "
+        "of post-norm stay about level, those of pre-norm fall towards the top."
     )

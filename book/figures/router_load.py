@@ -41,7 +41,8 @@ def router_load(scores: Tensor, noise: Tensor) -> Moving:
     ).transform_calculate(
         fate=f"datum.place <= capacity ? '{FATES[0]}' : '{FATES[1]}'",
     )
-    x = alt.X("expert:O", title="expert", axis=alt.Axis(labelAngle=0))
+    all_of_them = alt.Scale(domain=[*range(experts)])  # those without a token, too
+    x = alt.X("expert:O", title="expert", axis=alt.Axis(labelAngle=0), scale=all_of_them)
     bars = queued.mark_bar().encode(
         x=x,
         y=alt.Y("count():Q", title="tokens", scale=alt.Scale(domain=[0, tokens])),
