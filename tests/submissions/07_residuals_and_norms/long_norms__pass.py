@@ -14,7 +14,7 @@ def standardise(x, dims, eps=1e-5):
 def layer_norm(x, weight, bias, eps=1e-5):
     d = x.shape[-1]
     rows = []
-    for row in x.reshape(-1, d).to(torch.float32):
+    for row in x.reshape(-1, d).to(torch.float64):
         centred = row - row.sum() / d
         root = torch.sqrt((centred * centred).sum() / d + eps)
         rows.append(centred / root * weight + bias)
@@ -22,9 +22,9 @@ def layer_norm(x, weight, bias, eps=1e-5):
 
 # %%
 def rms_norm(x, weight, eps=1e-6):
-    length = torch.linalg.vector_norm(x.float(), dim=-1, keepdim=True)
+    length = torch.linalg.vector_norm(x.double(), dim=-1, keepdim=True)
     root = torch.sqrt(length**2 / x.shape[-1] + eps)
-    return (x.float() / root * weight.float()).to(x.dtype)
+    return (x.double() / root * weight.double()).to(x.dtype)
 
 # %%
 class LayerNorm(nn.Module):
@@ -37,7 +37,7 @@ class LayerNorm(nn.Module):
         nn.init.constant_(self.bias, 0.0)
 
     def forward(self, x):
-        wide = x.float()
+        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         centred = wide - wide.mean(dim=-1, keepdim=True)
         variance = centred.pow(2).mean(dim=-1, keepdim=True)
         out = self.weight * (centred / torch.sqrt(variance + self.epsilon)) + self.bias
@@ -52,10 +52,10 @@ class RMSNorm(nn.Module):
 
     def forward(self, hidden_states):
         dtype = hidden_states.dtype
-        hidden_states = hidden_states.to(torch.float32)
+        hidden_states = hidden_states.to(torch.promote_types(dtype, torch.float32))
         variance = hidden_states.pow(2).mean(-1, keepdim=True)
         hidden_states = hidden_states * torch.rsqrt(variance + self.variance_epsilon)
-        return self.weight * hidden_states.to(dtype)
+        return (self.weight * hidden_states.to(dtype)).to(dtype)
 
 # %%
 def layer_norm_backward(grad, x, weight, eps=1e-5):

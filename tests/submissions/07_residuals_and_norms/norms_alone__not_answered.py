@@ -7,9 +7,10 @@ def standardise(x, dims, eps=1e-5):
 
 # %%
 def layer_norm(x, weight, bias, eps=1e-5):
-    return (standardise(x.float(), -1, eps) * weight + bias).to(x.dtype)
+    wide = x if x.dtype == torch.float64 else x.float()
+    return (standardise(wide, -1, eps) * weight + bias).to(x.dtype)
 
 # %%
 def rms_norm(x, weight, eps=1e-6):
-    wide = x.float()
+    wide = x if x.dtype == torch.float64 else x.float()
     return (wide / (wide.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight).to(x.dtype)

@@ -7,12 +7,14 @@ def standardise(x, dims, eps=1e-5):
 
 # %%
 def layer_norm(x, weight, bias, eps=1e-5):
-    return standardise(x.float(), -1, eps).type_as(x) * weight + bias
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return (standardise(wide, -1, eps) * weight + bias).type_as(x)
 
 # %%
 def rms_norm(x, weight, eps=1e-6):
-    wide = x.float()
-    return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+    return (wide * weight).type_as(x)
 
 # %%
 class LayerNorm(nn.Module):
