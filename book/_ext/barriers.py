@@ -37,6 +37,8 @@ MENDS = (
     Mend(re.compile(r'(<dialog id="pst-secondary-sidebar-modal")>'), r'\1 aria-label="Page">'),
     # A list needs items; docutils gives them a role of books that has been given up.
     Mend(re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
+    # A corner of a table that heads nothing is no heading.
+    Mend(re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>"), "<td></td>"),
     # Icons are ornament: a screen reader would spell out the code points of their font.
     Mend(
         re.compile(r'<(i|span) (class="[^"]*\bfa[srb]?[ -][^"]*")(?! aria-hidden)'),

@@ -22,6 +22,7 @@ NEEDED_BY = {
     "togglebutton.js": {"toggle", "dropdown"},
     "togglebutton.css": {"toggle", "dropdown"},
     "tex-svg.js": {"math"},
+    "wide.js": {"math"},
 }
 TAG = re.compile(
     r'[ \t]*<(?:script|link)\b[^>]*\b(?:src|href)="(?:[^"?]*/)?([^"/?]+)[^"]*"[^>]*>'

@@ -25,6 +25,8 @@ MENDED = [
         '<dialog id="pst-secondary-sidebar-modal" aria-label="Page">',
     ),
     ('<div id="id1" role="doc-biblioentry">', '<div id="id1" role="listitem">'),
+    ('<th class="head"><p></p></th>', "<td></td>"),
+    ('<th class="head text-right"></th>', "<td></td>"),
     ('<i class="fa-solid fa-list"></i>', '<i class="fa-solid fa-list" aria-hidden="true"></i>'),
     ('<i class="fas fa-expand">', '<i class="fas fa-expand" aria-hidden="true">'),
     ('<span class="fab x" title="t">', '<span class="fab x" aria-hidden="true" title="t">'),
@@ -37,7 +39,9 @@ def test_a_barrier_is_mended_once(before, after):
     assert barriers.mend(after) == after
 
 
-@pytest.mark.parametrize("text", ['<span class="fact">', "<i>", '<dialog id="other">', "<button>"])
+@pytest.mark.parametrize(
+    "text", ['<span class="fact">', "<i>", "<th><p>a</p></th>", '<dialog id="other">', "<button>"]
+)
 def test_the_rest_of_a_page_stays(text):
     assert barriers.mend(text) == text
 
