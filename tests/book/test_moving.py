@@ -17,13 +17,14 @@ from book.figures.gradient_by_depth import gradient_by_depth
 from book.figures.head_maps import head_maps
 from book.figures.mask_painter import mask_painter
 from book.figures.moving import IN_BOOK, Moving, page, still
-from book.figures.rotary_score import rotary_score
+from book.figures.rotary_score import SINUSOIDS, rotary_score
 from book.figures.router_load import router_load
 from book.figures.width_and_softmax import width_and_softmax
 from solutions.activations import gelu, swish
 from solutions.cache import kv_cache_bytes
 from solutions.documents import document_mask
 from solutions.masks import causal_mask, combine_masks, padding_mask
+from solutions.positions import sinusoidal_encoding
 from solutions.rotary import apply_rope
 from solutions.routing import dispatch_slots, expert_capacity, top_k_route
 from solutions.softmax import softmax
@@ -190,6 +191,18 @@ def test_the_rotary_score_is_that_of_turned_vectors():
         hands = [m for m in marks if m.get("who") == "query"][::2]  # each has a tip as well
         xs = [float(m["x"].replace("−", "-")) for m in hands]
         torch.testing.assert_close(torch.tensor(xs), turned_q[0::2], atol=1e-3, rtol=0)
+
+
+def test_with_one_and_zero_the_rotary_score_is_the_product_of_two_sinusoidal_codes():
+    speeds = torch.tensor([1.0, 0.3, 0.1, 0.03])
+    codes = sinusoidal_encoding(torch.arange(20.0)[:, None] * speeds)
+    products = codes @ codes.T
+    figure = rotary_score(torch.ones(8), torch.ones(8), speeds)
+    for mark in numbers(figure, vectors=SINUSOIDS):
+        distance = int(mark.get("distance (query - key)", "99").replace("−", "-"))
+        if 0 <= distance < 20:
+            shown = float(mark["score"].replace("−", "-"))
+            assert shown == pytest.approx(products[distance, 0].item(), abs=1e-3)
 
 
 def test_the_gradients_are_those_of_the_chosen_depth():
