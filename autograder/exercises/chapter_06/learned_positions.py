@@ -279,16 +279,6 @@ class Shortened(LearnedPositions):
         self.table = nn.Embedding(length, d_model, max_norm=1.0)
 
 
-class Frozen(LearnedPositions):
-    """The table cannot learn: `requires_grad` is off for its weights. `from_pretrained` does that,
-    too.
-    """
-
-    def __init__(self, length: int, d_model: int) -> None:
-        super().__init__(length, d_model)
-        self.table.requires_grad_(False)
-
-
 class WithDropout(LearnedPositions):
     """In training, entries are set to 0 at random: a dropout. Many models have one here, but
     nothing of the kind is asked.
@@ -321,7 +311,7 @@ class RowsKept(LearnedPositions):
 
 class NeverLearned(LearnedPositions):
     """The table gets no gradient, so it stays what it was in the beginning: `detach` or `.data`
-    cuts it off.
+    cuts it off, or `requires_grad` is off, as after `from_pretrained`.
     """
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
@@ -447,7 +437,6 @@ EXERCISE = Exercise(
         PaddingRow,
         LastRowPadding,
         Shortened,
-        Frozen,
         WithDropout,
         StartForgottenInTraining,
         RowsKept,

@@ -305,11 +305,6 @@ def as_numbers(experts: Tensor, count: int, capacity: int) -> Tensor:
     return dispatch_slots(experts, count, capacity).float()
 
 
-def ends_on_the_cpu(experts: Tensor, count: int, capacity: int) -> Tensor:
-    """The result is brought to the CPU, or made there, at the end. Leave it where `experts` is."""
-    return dispatch_slots(experts, count, capacity).cpu()
-
-
 def in_a_loop(experts: Tensor, count: int, capacity: int) -> Tensor:
     taken = [0] * count
     slots = torch.full_like(experts, -1)
@@ -412,7 +407,6 @@ EXERCISE = Exercise(
         transposed,
         which_are_kept,
         as_numbers,
-        ends_on_the_cpu,
         on_the_cpu(dispatch_slots),
         changed_in_place(dispatch_slots),
     ),
