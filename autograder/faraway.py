@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
-from autograder.elsewhere import CPU_INDICES_ALLOWED, Elsewhere, refuse_mixing
+from autograder.elsewhere import COPIES, CPU_INDICES_ALLOWED, Elsewhere, refuse_mixing
 
-aten = torch.ops.aten
+TO_A_DEVICE, INTO = COPIES
 Storage = torch.UntypedStorage
 
 
@@ -35,8 +35,7 @@ class FarAway(Elsewhere):
         """Make a tensor far away with the layout and the numbers of this one."""
         if tensor.is_meta:
             return tensor
-        copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
-        return self._far(copy.copy_(tensor.detach()))
+        return self._far(_laid_out_as(tensor).copy_(tensor.detach()))
 
     def __torch_dispatch__(
         self,
@@ -73,8 +72,7 @@ class FarAway(Elsewhere):
         if not _is_far(made):
             return near
         if made.untyped_storage()._cdata not in self._near:
-            copy = torch.empty_strided(made.shape, made.stride(), dtype=made.dtype).copy_(near)
-            self._note(made, copy)
+            self._note(made, _laid_out_as(made).copy_(near))
         return made
 
     def _far(self, near: Tensor) -> Tensor:
@@ -100,13 +98,15 @@ class FarAway(Elsewhere):
         if not isinstance(leaf, Tensor):
             return torch.device("cpu")
         _, near = self._near[leaf.untyped_storage()._cdata]
-        copy = torch.empty(0, dtype=leaf.dtype)
+        copy = torch.empty(0, dtype=leaf.dtype, device="cpu")
         copy.set_(near, leaf.storage_offset(), leaf.shape, leaf.stride())
         copy = torch._neg_view(copy) if leaf.is_neg() else copy
         return copy.conj() if leaf.is_conj() else copy
 
 
-COPIES = (aten._to_copy.default, aten.copy_.default)
+def _laid_out_as(tensor: Tensor) -> Tensor:
+    """Make a tensor on the CPU, whatever a notebook has made the default device."""
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
 
 
 def _is_far(leaf: Any) -> bool:
@@ -118,7 +118,7 @@ def _is_far(leaf: Any) -> bool:
 
 def _stays_here(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a copy ends on the CPU."""
-    if func is aten.copy_.default:
+    if func is INTO:
         return not args[0].is_meta
     target = kwargs.get("device")
-    return func is aten._to_copy.default and target is not None and target.type != "meta"
+    return func is TO_A_DEVICE and target is not None and target.type != "meta"

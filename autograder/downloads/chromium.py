@@ -41,7 +41,7 @@ def opened(file: Path) -> Iterator[Page]:
         raise UsageError(HOW) from missing
     with sync_playwright() as driver:
         try:
-            browser = driver.chromium.launch(executable_path=_program(), args=[*OPTIONS])
+            browser = driver.chromium.launch(executable_path=program(), args=[*OPTIONS])
         except Error as error:
             raise UsageError(HOW) from error
         try:
@@ -54,6 +54,6 @@ def opened(file: Path) -> Iterator[Page]:
             browser.close()
 
 
-def _program() -> str | None:
+def program() -> str | None:
     """Find a browser of the system; None is the one that playwright has installed, if any."""
     return next(filter(None, map(shutil.which, NAMES)), None)

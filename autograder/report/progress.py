@@ -11,7 +11,7 @@ from autograder.report.text import WIDTH
 def progress_text(course: Standing) -> str:
     """Write each chapter with its exercises, the sum, and what is next."""
     lines = [line for name, part in course.chapters().items() for line in _chapter(name, part)]
-    ahead = f"{next_words(course)}"
+    ahead = next_words(course)
     if course.next:
         ahead = f"{ahead} It is in {course.next.chapter}."
     return "\n".join([*lines, _line("all chapters", course), ahead])

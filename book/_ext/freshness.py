@@ -18,7 +18,7 @@ from sphinx.config import Config
 
 CODE = ("solutions", "autograder", "book/figures")
 LOOK = ("book/_static", "book/_ext")
-LIBRARIES = ("torch", "numpy", "matplotlib")
+LIBRARIES = ("torch", "numpy", "matplotlib", "altair", "vl-convert-python")
 
 
 def digest(files: Iterable[Path], root: Path) -> str:

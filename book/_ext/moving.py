@@ -1,6 +1,7 @@
 """Figures that move: one script, on the pages that have such figures and on no others."""
 
 import os
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,15 @@ from sphinx.application import Sphinx
 
 MARK = '<figure class="moving">'
 SCRIPT = "moving/moving.js"
-LICENSE = "Vega, Vega-Lite and Vega-Embed: BSD-3-Clause, https://vega.github.io"
+LICENSE = Path(__file__).with_name("vega-license.txt")  # what carries Vega must carry it
 # Vega is wrapped in a function: its short names would meet those of other scripts.
-WRAPPED = "/* {license} */\n(function () {{\n{vega}\n{glue}\n}})();\n"
+WRAPPED = """\
+/* Vega, Vega-Lite, Vega-Embed: see LICENSE.txt beside this file. */
+(function () {{
+{vega}
+{glue}
+}})();
+"""
 GLUE = """\
 for (const figure of document.querySelectorAll("figure.moving")) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
@@ -48,7 +55,8 @@ def write_script(app: Sphinx, error: Exception | None) -> None:
     target = Path(app.outdir, "_static", SCRIPT)
     target.parent.mkdir(parents=True, exist_ok=True)
     vega = import_module("vl_convert").javascript_bundle()
-    target.write_text(WRAPPED.format(license=LICENSE, vega=vega, glue=GLUE), encoding="utf-8")
+    target.write_text(WRAPPED.format(vega=vega, glue=GLUE), encoding="utf-8")
+    shutil.copyfile(LICENSE, target.with_name("LICENSE.txt"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

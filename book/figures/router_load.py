@@ -17,41 +17,7 @@ def router_load(scores: Tensor, noise: Tensor) -> Moving:
     noise   (T, X) drawn from a standard normal distribution
     """
     tokens, experts = scores.shape
-    rows = [
-        {"token": t, "expert": [*range(experts)], "score": _short(scores[t]), "z": _short(noise[t])}
-        for t in range(tokens)
-    ]
-    base = alt.Chart(alt.Data(values=rows)).transform_flatten(["expert", "score", "z"])
-    chosen = (
-        base.transform_calculate(noisy="datum.score + noise * datum.z")
-        .transform_window(
-            rank="row_number()",
-            groupby=["token"],
-            frame=[None, 0],
-            sort=[alt.SortField("noisy", order="descending")],
-        )
-        .transform_filter("datum.rank <= k")
-    )
-    # Places are given out to all first choices before any second one, in the order of the tokens.
-    queued = chosen.transform_window(
-        place="row_number()",
-        groupby=["expert"],
-        frame=[None, 0],
-        sort=[alt.SortField("rank"), alt.SortField("token")],
-    ).transform_calculate(
-        fate=f"datum.place <= capacity ? '{FATES[0]}' : '{FATES[1]}'",
-    )
-    all_of_them = alt.Scale(domain=[*range(experts)])  # those without a token, too
-    x = alt.X("expert:O", title="expert", axis=alt.Axis(labelAngle=0), scale=all_of_them)
-    bars = queued.mark_bar().encode(
-        x=x,
-        y=alt.Y("count():Q", title="tokens", scale=alt.Scale(domain=[0, tokens])),
-        color=alt.Color("fate:N", title=None, scale=_colours()),
-        order=alt.Order("fate:N", sort="descending"),
-    )
-    line = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[5, 4], strokeWidth=2)
-    limit = line.transform_calculate(y="capacity").encode(y=alt.Y("y:Q", title="tokens"))
-    chart = alt.layer(bars, limit).properties(width=WIDTH - 60, height=220)
+    chart = alt.layer(_bars(scores, noise), _limit()).properties(width=WIDTH - 60, height=220)
     return Moving(
         chart.add_params(*_controls(tokens, experts)),
         title=f"{tokens} tokens meet {experts} experts",
@@ -65,6 +31,56 @@ def router_load(scores: Tensor, noise: Tensor) -> Moving:
         "load by sending tokens where they did not want to go. With two choices the second ones "
         "come last, so they are dropped first.",
     )
+
+
+def _bars(scores: Tensor, noise: Tensor) -> alt.Chart:
+    tokens, experts = scores.shape
+    all_of_them = alt.Scale(domain=[*range(experts)])  # those without a token, too
+    return (
+        _queued(scores, noise)
+        .mark_bar()
+        .encode(
+            x=alt.X("expert:O", title="expert", axis=alt.Axis(labelAngle=0), scale=all_of_them),
+            y=alt.Y("count():Q", title="tokens", scale=alt.Scale(domain=[0, tokens])),
+            color=alt.Color("fate:N", title=None, scale=_colours()),
+            order=alt.Order("fate:N", sort="descending"),
+        )
+    )
+
+
+def _queued(scores: Tensor, noise: Tensor) -> alt.Chart:
+    """Let each token choose, and say of each choice whether it has a place.
+
+    Places are given out to all first choices before any second one, in the order of the tokens.
+    """
+    rows = [
+        {"token": t, "expert": [*range(scores.shape[1])], "score": _short(a), "z": _short(b)}
+        for t, (a, b) in enumerate(zip(scores, noise, strict=True))
+    ]
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_flatten(["expert", "score", "z"])
+        .transform_calculate(noisy="datum.score + noise * datum.z")
+        .transform_window(
+            rank="row_number()",
+            groupby=["token"],
+            frame=[None, 0],
+            sort=[alt.SortField("noisy", order="descending")],
+        )
+        .transform_filter("datum.rank <= k")
+        .transform_window(
+            place="row_number()",
+            groupby=["expert"],
+            frame=[None, 0],
+            sort=[alt.SortField("rank"), alt.SortField("token")],
+        )
+        .transform_calculate(fate=f"datum.place <= capacity ? '{FATES[0]}' : '{FATES[1]}'")
+    )
+
+
+def _limit() -> alt.Chart:
+    line = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[5, 4], strokeWidth=2)
+    return line.transform_calculate(y="capacity").encode(y=alt.Y("y:Q", title="tokens"))
 
 
 def _short(row: Tensor) -> list[float]:

@@ -157,3 +157,13 @@ def test_the_given_tensors_are_not_changed():
     near = X.clone()
     perform(lambda x: x.zero_(), Request((Call((near,)),), elsewhere=True))
     assert torch.equal(near, X)
+
+
+def test_a_default_device_of_the_notebook_makes_no_difference():
+    torch.set_default_device("meta")
+    try:
+        reply = perform(lambda x: x * x.max().item(), Request((Call((X,)),), elsewhere=True))
+    finally:
+        torch.set_default_device(None)
+    assert reply.fault is None
+    assert reply.values[0].is_meta

@@ -1,19 +1,13 @@
 """What the tests in a browser share: a server for the site, and questions to an open page."""
 
-import shutil
 from http.server import SimpleHTTPRequestHandler
 from typing import Any
 
 from booksite import toc
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+from autograder.downloads.chromium import SETTLED
+
 PAGES = [f"{page}.html" for page in [*toc(), "genindex", "search"]]
-SETTLED = """async () => {
-  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
-  await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
-  await document.fonts.ready;
-}"""
 FAINT = """() => {
   const numbers = text => text.match(/[\\d.]+/g).map(Number);
   const light = colour => colour.slice(0, 3).map(c => c / 255)
@@ -43,11 +37,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         pass
-
-
-def found() -> str | None:
-    """The program of a Chromium on this machine."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def opened(context: Any, address: str) -> Any:

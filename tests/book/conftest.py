@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from booksite import ROOT, Build, build_once, read
-from browsing import OPTIONS, Quiet, found
+from browsing import Quiet
 from bs4 import BeautifulSoup
 from filelock import FileLock
+
+from autograder.downloads.chromium import OPTIONS, program
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -66,10 +68,10 @@ def site(html: Path) -> Iterator[str]:
 def browser() -> Iterator[Any]:
     """A Chromium of this machine; closed after each file, as it keeps an event loop running."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = found()
-    if program is None:
+    chromium_here = program()
+    if chromium_here is None:
         pytest.skip("no Chromium on PATH: pages were not looked at in a browser")
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=program, args=OPTIONS)
+        chromium = driver.chromium.launch(executable_path=chromium_here, args=[*OPTIONS])
         yield chromium
         chromium.close()

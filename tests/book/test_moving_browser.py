@@ -67,3 +67,10 @@ def test_every_figure_of_the_folder_is_in_a_chapter():
     used = {name for c in WITH_FIGURES for name in USED.findall(read(ROOT / "book" / f"{c}.md"))}
     assert made == used - {"moving"}
     assert len(made) >= 8
+
+
+def test_the_script_has_the_licence_of_vega_beside_it(html):
+    licence = read(html / "_static" / "moving" / "LICENSE.txt")
+    assert "University of Washington" in licence
+    assert "THIS SOFTWARE IS PROVIDED" in licence
+    assert (html / "_static" / "moving" / "moving.js").is_file()

@@ -1,21 +1,11 @@
 """`course progress`."""
 
 import json
-from pathlib import Path
-
-import pytest
 
 from autograder.catalogue import exercises
 from autograder.cli import BAD_USAGE, OK, main
 from autograder.progress.journal import write_entry
 from autograder.progress.place import VARIABLE
-
-
-@pytest.fixture
-def kept(monkeypatch, tmp_path) -> Path:
-    path = tmp_path / "progress.jsonl"
-    monkeypatch.setenv(VARIABLE, str(path))
-    return path
 
 
 def test_before_the_first_check_it_says_where_points_will_go(kept, capsys):

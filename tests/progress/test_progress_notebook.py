@@ -13,7 +13,6 @@ from autograder.bundle.archive import zipped
 from autograder.bundle.contents import bundle_files
 from autograder.course import Course
 from autograder.progress.journal import read_journal
-from autograder.progress.place import VARIABLE
 
 pytestmark = pytest.mark.slow
 
@@ -48,13 +47,6 @@ def folder(request, tmp_path, monkeypatch) -> Path:
     place = ROOT if request.param == "course" else unzipped(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(place))
     return place
-
-
-@pytest.fixture
-def kept(monkeypatch, tmp_path) -> Path:
-    path = tmp_path / "progress.jsonl"
-    monkeypatch.setenv(VARIABLE, str(path))
-    return path
 
 
 def test_a_check_shows_the_chapter_and_keeps_the_score(folder, kept):
