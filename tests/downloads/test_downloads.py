@@ -112,7 +112,7 @@ def test_without_a_book_it_says_how_to_build_one(course, tmp_path):
 
 
 def test_without_chromium_it_says_what_to_install(course, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(chromium, "_program", lambda: str(tmp_path / "no chromium"))
+    monkeypatch.setattr(chromium, "program", lambda: str(tmp_path / "no chromium"))
     monkeypatch.setattr("autograder.cli.downloads.find_course", lambda: course)
     assert main(["downloads"]) == BAD_USAGE
     assert "playwright install chromium" in capsys.readouterr().err
