@@ -24,6 +24,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE LICENSE-text ./
 COPY solutions solutions
 COPY autograder autograder
 COPY book/figures book/figures
+COPY book/data book/data
 RUN pip install --no-cache-dir --constraint constraints.txt \
     . jupyterlab "jupyterhub==${JUPYTERHUB}" "nbgitpuller==${NBGITPULLER}"
 

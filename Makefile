@@ -8,7 +8,7 @@ PYTHON ?= python3
 PORT ?= 8000
 PY := .venv/bin/python
 COURSE := .venv/bin/course
-TEXT := $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/figures/*.py _config.yml _toc.yml)
+TEXT := $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/figures/*.py book/data/* _config.yml _toc.yml)
 CODE := $(wildcard solutions/*.py autograder/*.py autograder/*/*.py autograder/*/*/*.py)
 SAMPLE := $(wildcard tests/sample_class.py tests/submissions/*/*)
 

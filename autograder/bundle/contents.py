@@ -45,7 +45,8 @@ def bundle_files(course: Course, chapter: str) -> dict[str, bytes]:
     asked = of_chapter(chapter)
     files = {f"{chapter}.ipynb": notebook, **_exercises(chapter, asked)}
     for module in _modules(course.root, chapter, notebook):
-        files[module.relative_to(course.root).as_posix()] = module.read_bytes()
+        for file in (module, *_data_of(module)):
+            files[file.relative_to(course.root).as_posix()] = file.read_bytes()
     folders = {path.split("/")[0] for path in files if "/" in path}
     files["README.txt"] = readme(chapter, asked, folders).encode()
     for name in LICENSES:
@@ -70,6 +71,12 @@ def _modules(root: Path, chapter: str, notebook: bytes) -> list[Path]:
     if kept_back:
         raise ValueError(f"the bundle of {chapter} would hold answers: {', '.join(kept_back)}")
     return [*found.values()]
+
+
+def _data_of(module: Path) -> list[Path]:
+    """List the files that a module reads: in book/data, those beside it with its name."""
+    beside = module.parent.glob(f"{module.stem}.*") if module.parent.name == "data" else ()
+    return sorted(path for path in beside if path != module)
 
 
 def _imported(notebook: bytes) -> set[str]:
