@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autograder.checking import check as check
+    from autograder.mine.switch import use_mine as use_mine
     from autograder.score import Score as Score
 
-__all__ = ["Score", "check"]
+__all__ = ["Score", "check", "use_mine"]
 
 
 def __getattr__(name: str) -> Any:
@@ -15,6 +16,10 @@ def __getattr__(name: str) -> Any:
         from autograder.checking import check  # noqa: PLC0415
 
         return check
+    if name == "use_mine":
+        from autograder.mine.switch import use_mine  # noqa: PLC0415
+
+        return use_mine
     if name == "Score":
         from autograder.score import Score  # noqa: PLC0415
 

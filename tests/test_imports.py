@@ -15,7 +15,7 @@ OURS = ("solutions", "autograder")
 # which of these it may not. {chapter} stands for the package that the module is in.
 ALLOWED = {
     "solutions*": ("solutions.*",),
-    "autograder": ("autograder.checking", "autograder.score"),
+    "autograder": ("autograder.checking", "autograder.mine.switch", "autograder.score"),
     # what an exercise is, and how an answer is judged
     "autograder.faults": (),
     "autograder.wire": ("autograder.faults",),
@@ -90,6 +90,13 @@ ALLOWED = {
     "autograder.catalogue": ("autograder.exercises", "autograder.spec"),
     # what a student has reached: read and written beside the judge, which knows nothing of it
     "autograder.progress*": ("autograder.progress*", "autograder.catalogue", "autograder.spec"),
+    # a student's own answers, in the place of the given ones
+    "autograder.mine.own": (),
+    "autograder.mine.switch": (
+        "autograder.catalogue",
+        "autograder.mine.own",
+        "autograder.progress.place",
+    ),
     "autograder.score": (
         "autograder.progress.standing",
         "autograder.report.html",

@@ -166,6 +166,10 @@ def _lists(commands: Any) -> None:
     one = _add(commands, "mistakes", "Try every known mistake and alternative on every case.")
     one.add_argument("id", nargs="?", metavar="ID", help="of one exercise; all if left out")
     one.add_argument("--json", action="store_true", help="print a JSON list")
+    one = _add(commands, "mine", "Gather your own answers that pass their checks into one module.")
+    words = "that holds your notebooks; else the course's notebooks/, or this folder"
+    one.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help=words)
+    one.add_argument("--out", type=Path, metavar="FILE.py", help="instead of FOLDER/mine.py")
     one = _add(commands, "progress", "Say how far you are: points, minutes left, what is next.")
     one.add_argument("--json", action="store_true", help="print one JSON record")
     _add(commands, "doctor", "Say what this machine has, and how to get what is missing.")

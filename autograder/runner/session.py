@@ -114,15 +114,21 @@ class _Given(MetaPathFinder, InspectLoader):
 
 
 def offer(sources: Mapping[str, str]) -> None:
-    """Let cells import the given modules, and `check`, which does nothing while graded."""
+    """Let cells import the given modules, and `check` and `use_mine`, which do nothing now."""
     sys.meta_path.insert(0, _Given(sources))
     for name in [*sys.modules]:
         if name.partition(".")[0] in ("autograder", GIVEN_PACKAGE):
             del sys.modules[name]  # what we use of them stays; a notebook has no use for them
     stub = ModuleType("autograder", "What a notebook imports; the checks themselves run outside.")
     stub.check = _check  # type: ignore[attr-defined]
+    stub.use_mine = _use_mine  # type: ignore[attr-defined]
     stub.__spec__ = ModuleSpec(stub.__name__, None)  # without one, `find_spec` raises an error
     sys.modules["autograder"] = stub
+
+
+def _use_mine(*_: Any, **__: Any) -> None:
+    """Stand for the switch to a student's own functions, which is for learning only."""
+    print("While a notebook is graded, it runs with the course's functions.")
 
 
 def _check(*_: Any, **__: Any) -> None:
