@@ -9,7 +9,7 @@ from autograder.spec import Exercise
 NOTEBOOK = "             the notebook; the only file that you change"
 WORDS = {
     "autograder": "the check; it compares your numbers with recorded ones",
-    "book": "how the figures of the notebook look",
+    "book": "how the figures of the notebook look, and the data that it reads",
     "solutions": "given code that the notebook imports",
 }
 
