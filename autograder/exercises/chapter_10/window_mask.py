@@ -9,9 +9,9 @@ import torch
 from torch import Generator, Tensor
 
 from autograder.compare import values
-from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.exercises.chapter_10 import CHAPTER
 from autograder.inputs import integer
+from autograder.slips import as_numbers
 from autograder.spec import Case, Exercise, Trial
 from autograder.wire import call
 from solutions.masks import causal_mask
