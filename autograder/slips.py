@@ -6,7 +6,7 @@ Each takes a right function, or a module's class, and gives a wrong one.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from torch import Tensor
 
 from autograder.spec import Implementation
 from autograder.wire import Data, map_tensors
+
+NUMBERS = (torch.float32, torch.int64, torch.int32, torch.uint8)  # what people make masks of
 
 
 def on_the_cpu(right: Implementation) -> Implementation:
@@ -56,6 +58,29 @@ def changed_in_place(right: Implementation, argument: int = 1) -> Implementation
         return result
 
     return _called(answer, changed_in_place)
+
+
+def as_numbers(right: Implementation) -> Iterator[Implementation]:
+    """Give the right mask as 0 and 1, once in each dtype that people choose."""
+    return (_in_numbers(right, dtype) for dtype in NUMBERS)
+
+
+def _in_numbers(right: Implementation, dtype: torch.dtype) -> Implementation:
+    name = str(dtype).removeprefix("torch.")
+
+    def answer(*args: Data, **kwargs: Data) -> Any:
+        mask = right(*args, **kwargs)
+        return None if mask is None else mask.to(dtype)
+
+    answer.__name__, answer.__doc__ = f"as_{name}", _NUMBERS_HINT.format(name)
+    return answer
+
+
+_NUMBERS_HINT = (
+    "The mask holds numbers of dtype {}, 0 and 1, not booleans. Numbers are no mask for "
+    "`masked_fill`, and `~` makes -1 and -2 of them, or an error. See `dtype=torch.bool`, "
+    "`.bool()`, or a comparison."
+)
 
 
 def _as_float32(tensor: Tensor) -> Tensor:

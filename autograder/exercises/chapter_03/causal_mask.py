@@ -10,8 +10,8 @@ from torch import Generator, Tensor
 
 from autograder.compare import values
 from autograder.exercises.chapter_03 import CHAPTER
-from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import sizes
+from autograder.slips import as_numbers
 from autograder.spec import Case, Exercise, Trial
 from autograder.wire import call
 from solutions.masks import causal_mask

@@ -9,8 +9,8 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
 from autograder.exercises.chapter_03._draws import some
-from autograder.exercises.chapter_03._numbers import as_numbers
 from autograder.inputs import sizes
+from autograder.slips import as_numbers
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere
 from autograder.wire import call
