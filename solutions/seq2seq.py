@@ -20,9 +20,9 @@ class CrossBlock(nn.Module):
     heads    of each attention
     d_ff     hidden width of the feed-forward layer
 
-    Weights: norm_1, norm_2 and norm_3, RMSNorm(d_model), one for each
-    sublayer in their order; attend and cross,
-    MultiHeadAttention(d_model, heads); feed_forward, SwiGLU(d_model, d_ff).
+    Weights: norm_1, norm_2 and norm_3, each an RMSNorm of width d_model, one
+    for each sublayer in their order; attend and cross, each a
+    MultiHeadAttention; feed_forward, a SwiGLU.
 
     Source: Vaswani et al. 2017, section 3.1, with the pre-norm of chapter 07.
 
@@ -75,10 +75,11 @@ class EncoderDecoder(nn.Module):
     heads       of each attention
     d_ff        hidden width of each feed-forward layer
 
-    Weights: embed, nn.Embedding(vocabulary, d_model), for both sides;
-    encoder, an nn.ModuleList of EncoderBlock; encoder_norm,
-    RMSNorm(d_model); decoder, an nn.ModuleList of CrossBlock; norm,
-    RMSNorm(d_model); head, nn.Linear(d_model, vocabulary) without bias.
+    Weights: embed, an nn.Embedding with a row of d_model numbers for each
+    token, for both sides; encoder, an nn.ModuleList of EncoderBlock;
+    encoder_norm, an RMSNorm of width d_model; decoder, an nn.ModuleList of
+    CrossBlock; norm, another RMSNorm; head, nn.Linear(d_model, vocabulary)
+    without bias.
 
     Source: Vaswani et al. 2017, section 3, with the pre-norm of chapter 07.
 

@@ -82,3 +82,9 @@ def ids(rng: Generator, of: Sizes, axes: str) -> Tensor:
 def stacked(name: str, blocks: Iterator[State]) -> State:
     """Number the blocks of a list."""
     return {k: v for i, one in enumerate(blocks) for k, v in prefixed(f"{name}.{i}", one).items()}
+
+
+def cache_of(rng: Generator, of: Sizes, tokens: int) -> tuple[Tensor, Tensor]:
+    """Draw the keys and values of tokens that came before."""
+    shape = {**of, "M": tokens}
+    return normal(rng, "B G M K", shape), normal(rng, "B G M K", shape)
