@@ -94,6 +94,27 @@ def whole_number(
     return _came_back(got, "an int was asked")
 
 
+def worked_on(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
+    """Examine what is told of a module that was given; first of all, whether it has changed."""
+    idle = [told for told in reply.values if isinstance(told, tuple) and told[:1] == (False,)]
+    if idle and not reply.fault:
+        return f"{named(None)} came back, and the model is as it was"
+    return values(trial, reply, expected, tolerance)
+
+
+def chance_by_seed(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine three calls: the first two under one seed of torch's, the third under another."""
+    problem = worked_on(trial, reply, expected, tolerance)
+    if problem or reply.fault:
+        return problem
+    first, second, third = reply.values
+    if first != second:
+        return "under the same seed of torch's generator other numbers were drawn"
+    return "under another seed the same numbers were drawn" if first == third else None
+
+
 def first_of_several(
     trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
 ) -> str | None:

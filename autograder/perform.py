@@ -33,6 +33,7 @@ from autograder.wire import (
     Foreign,
     Reply,
     Request,
+    Workpiece,
     inputs_of,
     map_request,
     map_tensors,
@@ -126,7 +127,11 @@ def _is_plain_tensor(subject: nn.Module, name: str) -> bool:
 
 def _invoke(subject: Any, call: Call) -> Any:
     use = subject if call.method == "__call__" else getattr(subject, call.method)
-    return use(*_given(call), **call.kwargs)
+    given = _given(call)
+    value = use(*given, **call.kwargs)
+    pairs = zip(call.args, given, strict=True)
+    told = [one.report(made) for one, made in pairs if isinstance(one, Workpiece)]
+    return told[0] if told else value
 
 
 def _given(call: Call) -> list[Any]:

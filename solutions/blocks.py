@@ -16,8 +16,8 @@ class EncoderBlock(nn.Module):
     heads    of the attention
     d_ff     hidden width of the feed-forward layer
 
-    Weights: norm_1 and norm_2, RMSNorm(d_model); attend,
-    MultiHeadAttention(d_model, heads); feed_forward, SwiGLU(d_model, d_ff).
+    Weights: norm_1 and norm_2, each an RMSNorm of width d_model; attend, a
+    MultiHeadAttention; feed_forward, a SwiGLU.
 
     Source: Vaswani et al. 2017, section 3.1, with the pre-norm of chapter 07.
 
@@ -59,9 +59,8 @@ class DecoderBlock(nn.Module):
     d_ff      hidden width of the feed-forward layer
     kv_heads  key/value heads; None means as many as query heads
 
-    Weights: norm_1 and norm_2, RMSNorm(d_model); attend,
-    CausalSelfAttention(d_model, heads, kv_heads); feed_forward,
-    SwiGLU(d_model, d_ff).
+    Weights: norm_1 and norm_2, each an RMSNorm of width d_model; attend, a
+    CausalSelfAttention; feed_forward, a SwiGLU.
 
     Source: Radford et al. 2019, section 2.3, with Llama's parts.
 

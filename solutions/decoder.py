@@ -19,9 +19,9 @@ class TransformerLM(nn.Module):
     d_ff        hidden width of each feed-forward layer
     kv_heads    key/value heads of each; None means as many as query heads
 
-    Weights: embed, nn.Embedding(vocabulary, d_model); blocks, an
-    nn.ModuleList of DecoderBlock; norm, RMSNorm(d_model); head,
-    nn.Linear(d_model, vocabulary) without bias.
+    Weights: embed, an nn.Embedding with a row of d_model numbers for each
+    token; blocks, an nn.ModuleList of DecoderBlock; norm, an RMSNorm of
+    width d_model; head, nn.Linear(d_model, vocabulary) without bias.
 
     Source: Radford et al. 2019, section 2.3; Touvron et al. 2023.
 
@@ -85,7 +85,8 @@ def tie_weights(model: TransformerLM) -> None:
 
     >>> model = TransformerLM(11, d_model=6, layers=1, heads=3, d_ff=10)
     >>> tie_weights(model)
-    >>> model.head.weight is model.embed.weight
+    >>> first, second = (part.weight for part in (model.embed, model.head))
+    >>> first is second
     True
     """
     ### BEGIN SOLUTION
