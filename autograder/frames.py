@@ -16,7 +16,17 @@ import torch
 from torch import Tensor
 
 from autograder.faults import Fault, FaultKind
-from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, TorchFunction
+from autograder.wire import (
+    BlackBox,
+    Call,
+    Chance,
+    Data,
+    Foreign,
+    NextTokens,
+    Reply,
+    Request,
+    TorchFunction,
+)
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON
@@ -24,6 +34,7 @@ MOST_AXES = 16
 LARGEST_AXIS = 2**31
 LONGEST_NAME = 200
 BOX, NAMED = "a black box", "a function of torch"
+CHANCE, MODEL = "a generator", "a table of next tokens"
 
 _NAMED = (
     "float16 bfloat16 float32 float64 complex64 complex128 "
@@ -253,6 +264,10 @@ def _as_call(data: Data) -> Call:
 def _argument_data(argument: Data) -> Data:
     if isinstance(argument, BlackBox):
         return {BOX: (argument.mix, argument.features)}
+    if isinstance(argument, Chance):
+        return {CHANCE: argument.seed}
+    if isinstance(argument, NextTokens):
+        return {MODEL: (argument.table, argument.gain, argument.rows)}
     return {NAMED: argument.name} if isinstance(argument, TorchFunction) else argument
 
 
@@ -261,6 +276,10 @@ def _as_argument(data: Data) -> Data:
     only = next(iter(data)) if isinstance(data, dict) and len(data) == 1 else ""
     if only == BOX:
         return BlackBox(*data[BOX])
+    if only == CHANCE:
+        return Chance(data[CHANCE])
+    if only == MODEL:
+        return NextTokens(*data[MODEL])
     return TorchFunction(data[NAMED]) if only == NAMED else data
 
 

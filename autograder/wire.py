@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
 from autograder.faults import Fault
@@ -53,7 +54,51 @@ class TorchFunction:
         return found
 
 
-GIVEN = (BlackBox, TorchFunction)  # what stands for a function among the arguments
+@dataclass(frozen=True)
+class Chance:
+    """A generator of random numbers that an answer is given as an argument: on the CPU."""
+
+    seed: int
+
+    def function(self) -> torch.Generator:
+        """Make the generator."""
+        return torch.Generator().manual_seed(self.seed)
+
+
+class _NextTokens(nn.Module):
+    def __init__(self, table: Tensor, gain: Tensor, rows: int) -> None:
+        super().__init__()
+        self.table, self.gain = nn.Parameter(table.clone()), nn.Parameter(gain.clone())
+        self.rows = rows
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Score the next tokens; in training half as high, as if something were left out."""
+        if len(tokens) > self.rows:
+            raise ValueError(f"the model takes {self.rows} rows at once, not {len(tokens)}")
+        scores = self.table[tokens] * self.gain
+        return (scores / 2 if self.training else scores), []
+
+
+@dataclass(frozen=True)
+class NextTokens:
+    """A language model that an answer is given as an argument: a table, learned as weights are.
+
+    table  (V, V)  scores of the next token, by the token before
+    gain   (V,)    what each score is multiplied by
+    rows           how many rows it takes at once
+    """
+
+    table: Tensor
+    gain: Tensor
+    rows: int
+
+    def function(self) -> nn.Module:
+        """Make the module: tokens (B, L) -> logits (B, L, V), and an empty list of caches."""
+        return _NextTokens(self.table, self.gain, self.rows)
+
+
+# what stands for something that is no data among the arguments
+GIVEN = (BlackBox, TorchFunction, Chance, NextTokens)
 
 
 @dataclass(frozen=True)
@@ -146,6 +191,8 @@ def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
         return change(data)
     if isinstance(data, BlackBox):
         return BlackBox(change(data.mix), change(data.features))
+    if isinstance(data, NextTokens):
+        return NextTokens(change(data.table), change(data.gain), data.rows)
     if isinstance(data, tuple):
         return tuple(map_tensors(change, item) for item in data)
     if isinstance(data, Mapping):
