@@ -22,7 +22,7 @@ from autograder.wire import (
     Chance,
     Data,
     Foreign,
-    NextTokens,
+    LearnedTable,
     Reply,
     Request,
     TorchFunction,
@@ -266,7 +266,7 @@ def _argument_data(argument: Data) -> Data:
         return {BOX: (argument.mix, argument.features)}
     if isinstance(argument, Chance):
         return {CHANCE: argument.seed}
-    if isinstance(argument, NextTokens):
+    if isinstance(argument, LearnedTable):
         return {MODEL: (argument.table, argument.gain, argument.rows)}
     return {NAMED: argument.name} if isinstance(argument, TorchFunction) else argument
 
@@ -279,7 +279,7 @@ def _as_argument(data: Data) -> Data:
     if only == CHANCE:
         return Chance(data[CHANCE])
     if only == MODEL:
-        return NextTokens(*data[MODEL])
+        return LearnedTable(*data[MODEL])
     return TorchFunction(data[NAMED]) if only == NAMED else data
 
 

@@ -65,7 +65,7 @@ class Chance:
         return torch.Generator().manual_seed(self.seed)
 
 
-class _NextTokens(nn.Module):
+class _Table(nn.Module):
     def __init__(self, table: Tensor, gain: Tensor, rows: int) -> None:
         super().__init__()
         self.table, self.gain = nn.Parameter(table.clone()), nn.Parameter(gain.clone())
@@ -80,7 +80,7 @@ class _NextTokens(nn.Module):
 
 
 @dataclass(frozen=True)
-class NextTokens:
+class LearnedTable:
     """A language model that an answer is given as an argument: a table, learned as weights are.
 
     table  (V, V)  scores of the next token, by the token before
@@ -94,11 +94,11 @@ class NextTokens:
 
     def function(self) -> nn.Module:
         """Make the module: tokens (B, L) -> logits (B, L, V), and an empty list of caches."""
-        return _NextTokens(self.table, self.gain, self.rows)
+        return _Table(self.table, self.gain, self.rows)
 
 
 # what stands for something that is no data among the arguments
-GIVEN = (BlackBox, TorchFunction, Chance, NextTokens)
+GIVEN = (BlackBox, TorchFunction, Chance, LearnedTable)
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
         return change(data)
     if isinstance(data, BlackBox):
         return BlackBox(change(data.mix), change(data.features))
-    if isinstance(data, NextTokens):
-        return NextTokens(change(data.table), change(data.gain), data.rows)
+    if isinstance(data, LearnedTable):
+        return LearnedTable(change(data.table), change(data.gain), data.rows)
     if isinstance(data, tuple):
         return tuple(map_tensors(change, item) for item in data)
     if isinstance(data, Mapping):

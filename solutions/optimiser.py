@@ -21,7 +21,8 @@ def lr_schedule(
     total   from this step on the rate is the floor; larger than warmup
     peak    the largest rate
     floor   the last one
-    ->      peak * step / warmup on the way up, then half a cosine
+    ->      on the way up the share step / warmup of the peak, then half a
+            cosine down
 
     Source: Loshchilov and Hutter 2017, section 3; Goyal et al. 2017.
 

@@ -22,7 +22,8 @@ class Trainer:
     decay    of the parameters that parameter_groups names, by AdamW
     limit    of the length of the gradient, for clip_gradients
 
-    Weights are changed by AdamW with betas (0.9, 0.95) and eps 1e-8.
+    Weights are changed by AdamW with betas (0.9, 0.95) and eps 1e-8, in the
+    model itself, which is kept as `model`.
 
     >>> from solutions.decoder import TransformerLM
     >>> model = TransformerLM(11, d_model=8, layers=1, heads=2, d_ff=8)
