@@ -36,7 +36,7 @@ def make_batches(
         device=generator.device,
     )
     along = torch.arange(context + 1, device=tokens.device)
-    pieces = tokens[starts.to(tokens.device) + along]  # (B, L+1)
+    pieces = tokens[starts.to(tokens.device) + along]
     return pieces[:, :-1], pieces[:, 1:]
     ### END SOLUTION
 
@@ -62,7 +62,7 @@ def bigram_table(
             [0.6667, 0.3333]])
     """
     ### BEGIN SOLUTION
-    pairs = tokens[:-1] * vocabulary + tokens[1:]  # (N-1,)
+    pairs = tokens[:-1] * vocabulary + tokens[1:]
     counts = pairs.bincount(minlength=vocabulary**2) + extra
     table = counts.view(vocabulary, vocabulary)
     return (table / table.sum(1, keepdim=True)).log()
