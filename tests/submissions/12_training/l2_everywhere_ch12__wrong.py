@@ -1,5 +1,4 @@
 # rest: torch_style_ch12__pass
-# hint: adamw_step.decay_in_the_gradient
 # hint: Trainer.EverythingDecays
 
 # %%
