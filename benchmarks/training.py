@@ -93,7 +93,7 @@ def loss_on(model: nn.Module, text: Tensor) -> float:
     whole = (len(text) - 1) // CONTEXT * CONTEXT
     inputs, targets = text[:whole].view(-1, CONTEXT), text[1 : whole + 1].view(-1, CONTEXT)
     total = 0.0
-    for x, y in zip(inputs.split(100), targets.split(100), strict=True):
+    for x, y in zip(inputs.chunk(18), targets.chunk(18), strict=True):
         out = model(x) if isinstance(model, TransformerLM) else model(x, y)
         total += lm_loss(out[0], y).item() * len(x)
     return total / len(inputs)
