@@ -22,6 +22,8 @@ def make_batches(
                each piece
                targets (B, L), for each input the token that follows it
 
+    Source: Radford et al. 2018, section 4.1, for pieces drawn at random.
+
     >>> import torch
     >>> g = torch.Generator().manual_seed(0)
     >>> inputs, targets = make_batches(torch.tensor([7, 8, 9]), 2, 1, g)

@@ -156,7 +156,8 @@ def _strange(got: object, tokens: Tensor, context: int, batch: int) -> str | Non
         problem = _no_ids(one, (batch, context), tokens.dtype)
         if problem:
             return f"{name}: {problem}"
-    return _no_pieces(*got, tokens)
+    inputs, targets = got
+    return _no_pieces(inputs, targets, tokens)
 
 
 def _no_ids(got: object, shape: tuple[int, int], dtype: torch.dtype) -> str | None:

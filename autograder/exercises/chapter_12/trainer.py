@@ -538,7 +538,7 @@ class LossAfterwards(_InSteps):
 
     def told(self, loss: float, inputs: Tensor, targets: Tensor) -> float:
         with torch.no_grad():
-            rows = zip(inputs.split(1), targets.split(1), strict=True)
+            rows = zip(inputs.chunk(len(inputs)), targets.chunk(len(inputs)), strict=True)
             return sum(self.loss(x, y).item() for x, y in rows) / len(inputs)
 
 
@@ -627,8 +627,9 @@ class OfTorch:
         self.model, self.limit = model, limit
         two = [p for p in model.parameters() if p.ndim > 1]
         one = [p for p in model.parameters() if p.ndim < 2]
+        groups: list[dict[str, Any]] = [{"params": one, "weight_decay": 0.0}, {"params": two}]
         self.adam = torch.optim.AdamW(
-            [{"params": one, "weight_decay": 0.0}, {"params": two}],
+            groups,
             lr=1.0,
             betas=(0.9, 0.95),
             weight_decay=decay,
@@ -716,7 +717,7 @@ class RowAfterRow(Trainer):
     def step(self, inputs: Tensor, targets: Tensor, parts: int = 1) -> float:
         self.model.train()
         costs = []
-        for x, y in zip(inputs.split(1), targets.split(1), strict=True):
+        for x, y in zip(inputs.chunk(len(inputs)), targets.chunk(len(inputs)), strict=True):
             cost = lm_loss(self.model(x)[0], y) / len(inputs)
             torch.autograd.backward(cost)
             costs.append(cost.detach())
