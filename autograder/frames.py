@@ -16,15 +16,13 @@ import torch
 from torch import Tensor
 
 from autograder.faults import Fault, FaultKind
-from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, TorchFunction, Workpiece
+from autograder.wire import LENT, LENT_KINDS, Call, Data, Foreign, Reply, Request, parts_of
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON
 MOST_AXES = 16
 LARGEST_AXIS = 2**31
 LONGEST_NAME = 200
-BOX, NAMED = "a black box", "a function of torch"
-WORKPIECE = "a module to work on"
 
 _NAMED = (
     "float16 bfloat16 float32 float64 complex64 complex128 "
@@ -252,21 +250,16 @@ def _as_call(data: Data) -> Call:
 
 
 def _argument_data(argument: Data) -> Data:
-    if isinstance(argument, BlackBox):
-        return {BOX: (argument.mix, argument.features)}
-    if isinstance(argument, Workpiece):
-        return {WORKPIECE: (dict(argument.state), argument.told, argument.tied, argument.seed)}
-    return {NAMED: argument.name} if isinstance(argument, TorchFunction) else argument
+    if not isinstance(argument, LENT_KINDS):
+        return argument
+    (name,) = (name for name, kind in LENT.items() if type(argument) is kind)
+    return {name: tuple(dict(p) if isinstance(p, Mapping) else p for p in parts_of(argument))}
 
 
 def _as_argument(data: Data) -> Data:
-    """Only a request holds functions: nothing in a reply is ever made into one."""
+    """Only a request holds what is lent: nothing in a reply is ever made into it."""
     only = next(iter(data)) if isinstance(data, dict) and len(data) == 1 else ""
-    if only == BOX:
-        return BlackBox(*data[BOX])
-    if only == WORKPIECE:
-        return Workpiece(*data[WORKPIECE])
-    return TorchFunction(data[NAMED]) if only == NAMED else data
+    return LENT[only](*data[only]) if only in LENT else data
 
 
 def reply_data(reply: Reply) -> Data:

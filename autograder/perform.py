@@ -27,17 +27,17 @@ from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
 from autograder.wire import (
-    GIVEN,
+    LENT_KINDS,
     Call,
     Data,
     Foreign,
     Reply,
     Request,
-    Workpiece,
     inputs_of,
     map_request,
     map_tensors,
 )
+from autograder.workpiece import Workpiece
 
 SECONDS_PER_REQUEST = 5.0
 PRINTED_CHARACTERS = 1000
@@ -135,7 +135,7 @@ def _invoke(subject: Any, call: Call) -> Any:
 
 
 def _given(call: Call) -> list[Any]:
-    return [one.function() if isinstance(one, GIVEN) else one for one in call.args]
+    return [one.function() if isinstance(one, LENT_KINDS) else one for one in call.args]
 
 
 def _weights(subject: Any, request: Request) -> list[Tensor]:

@@ -58,7 +58,8 @@ def test_functions_of_the_reference_library_are_short():
     sizes = [lines(function) for function in of(SOLUTIONS)]
     assert statistics.median(sizes) <= 10
     assert max(sizes) <= 40
-    assert max(len(arguments(function)) for function in of(SOLUTIONS)) <= 7
+    # AdamW's formula has nine symbols
+    assert max(len(arguments(function)) for function in of(SOLUTIONS)) <= 9
 
 
 def test_files_of_the_reference_library_are_short():

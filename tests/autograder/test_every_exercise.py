@@ -319,7 +319,7 @@ def vars_of(exercise: Exercise) -> dict[str, Any]:
 @every_exercise
 def test_the_stub_has_everything_but_the_answer(exercise):
     stub = signature(exercise)
-    assert re.search(rf"^(def|class) {exercise.id}\(", stub)
+    assert re.search(rf"^(def|class) {exercise.id}[(:]", stub)
     assert ">>>" in stub
     assert BEGIN not in stub
     assert ast.get_docstring(ast.parse(stub).body[0])

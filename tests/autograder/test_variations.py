@@ -10,10 +10,11 @@ from autograder.compare import values
 from autograder.faults import FaultKind
 from autograder.frames import as_request, decode, encode, request_data
 from autograder.inputs import generator, normal, sizes
+from autograder.lent import BlackBox, TorchFunction
 from autograder.perform import perform
 from autograder.spec import Trial
 from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import BlackBox, Call, Reply, Request, TorchFunction, call, gradient, inputs_of
+from autograder.wire import Call, Reply, Request, call, gradient, inputs_of
 
 BOX = BlackBox(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.eye(3))
 

@@ -16,6 +16,7 @@ TERMS = {
     "07_residuals_and_norms": "residual",
     "08_feed_forward": "SwiGLU",
     "09_mixture_of_experts": "router",
+    "12_training": "perplexity",
 }
 
 

@@ -12,10 +12,11 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_03 import CHAPTER
 from autograder.inputs import integer, normal, uniform
+from autograder.lent import BlackBox
 from autograder.slips import changed_in_place, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere
-from autograder.wire import BlackBox, call
+from autograder.wire import call
 from solutions.masked import find_leak
 
 Model = Callable[[Tensor], Tensor]

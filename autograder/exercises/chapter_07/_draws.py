@@ -7,8 +7,9 @@ import torch
 from torch import Generator, Tensor
 
 from autograder.inputs import LARGEST, normal, sizes
+from autograder.lent import BlackBox, TorchFunction
 from autograder.spec import Trial
-from autograder.wire import BlackBox, Call, Request, TorchFunction, call
+from autograder.wire import Call, Request, call
 
 Gains = tuple[Tensor, Tensor]
 

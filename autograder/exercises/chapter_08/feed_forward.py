@@ -13,6 +13,7 @@ from torch.nn.functional import conv1d, linear
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import described, normal, sizes
+from autograder.lent import TorchFunction
 from autograder.slips import (
     always_float32,
     changed_in_place,
@@ -22,7 +23,7 @@ from autograder.slips import (
 )
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import TorchFunction, call
+from autograder.wire import call
 from solutions.feedforward import feed_forward
 
 Activation = Callable[[Tensor], Tensor]

@@ -12,6 +12,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 from autograder.compare import inputs_kept, values, zeros_kept
 from autograder.exercises.chapter_08 import CHAPTER
 from autograder.inputs import described, normal, sizes
+from autograder.lent import TorchFunction
 from autograder.slips import (
     always_float32,
     changed_in_place,
@@ -21,7 +22,7 @@ from autograder.slips import (
 )
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import TorchFunction, call
+from autograder.wire import call
 from solutions.feedforward import glu
 
 Activation = Callable[[Tensor], Tensor]

@@ -26,7 +26,8 @@ from autograder.exercises.chapter_11._draws import (
 from autograder.inputs import integer
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere, in_dtypes
-from autograder.wire import Call, Request, Workpiece, call
+from autograder.wire import Call, Request, call
+from autograder.workpiece import Workpiece
 from solutions.decoder import TransformerLM
 from solutions.initial import init_residual_scale
 

@@ -14,7 +14,8 @@ from autograder.exercises.chapter_11 import CHAPTER
 from autograder.exercises.chapter_11._draws import Sizes, block, block_sizes, gain, stacked, tables
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere, in_dtypes
-from autograder.wire import Request, Workpiece, call
+from autograder.wire import Request, call
+from autograder.workpiece import Workpiece
 from solutions.decoder import TransformerLM, tie_weights
 
 TOLD = {

@@ -1,0 +1,137 @@
+"""What an answer is given as an argument beside plain data: functions, models, generators.
+
+The judge sends their numbers; the side on which the answer runs makes the thing itself of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class BlackBox:
+    """A function that an answer is given as an argument: it mixes tokens, and their features.
+
+    mix       (L, L)  output i hears token j if entry [i, j] is not 0
+    features  (D, D)  how the features of what it hears are mixed
+    """
+
+    mix: Tensor
+    features: Tensor
+
+    def function(self) -> Callable[[Tensor], Tensor]:
+        """Make the function: (..., L, D) -> (..., L, D), strictly growing in what it hears."""
+
+        def model(x: Tensor) -> Tensor:
+            heard = self.mix.to(x) @ (x + x.tanh())
+            return heard @ self.features.to(x)
+
+        return model
+
+
+@dataclass(frozen=True)
+class TorchFunction:
+    """A function of `torch.nn.functional` that an answer is given as an argument: "relu"."""
+
+    name: str
+
+    def function(self) -> Callable[[Tensor], Tensor]:
+        """Look the function up."""
+        found: Callable[[Tensor], Tensor] = getattr(functional, self.name)
+        return found
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A generator of random numbers that an answer is given as an argument: on the CPU."""
+
+    seed: int
+
+    def function(self) -> torch.Generator:
+        """Make the generator."""
+        return torch.Generator().manual_seed(self.seed)
+
+
+class _Table(nn.Module):
+    def __init__(self, table: Tensor, gain: Tensor, rows: int) -> None:
+        super().__init__()
+        self.table, self.gain = nn.Parameter(table.clone()), nn.Parameter(gain.clone())
+        self.rows = rows
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Score the next tokens; in training half as high, as if something were left out."""
+        if len(tokens) > self.rows:
+            raise ValueError(f"the model takes {self.rows} rows at once, not {len(tokens)}")
+        scores = self.table[tokens] * self.gain
+        return (scores / 2 if self.training else scores), []
+
+
+@dataclass(frozen=True)
+class LearnedTable:
+    """A language model that an answer is given as an argument: a table, learned as weights are.
+
+    table  (V, V)  scores of the next token, by the token before
+    gain   (V,)    what each score is multiplied by
+    rows           how many rows it takes at once
+    """
+
+    table: Tensor
+    gain: Tensor
+    rows: int
+
+    def function(self) -> nn.Module:
+        """Make the module: tokens (B, L) -> logits (B, L, V), and an empty list of caches."""
+        return _Table(self.table, self.gain, self.rows)
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """A language model that an answer is given as an argument; it remembers all that it is fed.
+
+    embed   (V, D)  a vector for each token
+    mix     (D, D)  how what was heard before is turned when a token comes
+    head    (D, V)  scores of the next token
+    budget  how many tokens of a sequence it may be fed in all; None is without limit
+    """
+
+    embed: Tensor
+    mix: Tensor
+    head: Tensor
+    budget: int | None = None
+
+    def function(self) -> Callable[..., tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
+        """Make the function: tokens, caches, keep -> logits (B, L, V), caches.
+
+        The caches hold what was heard (B, D) and, in the shape of a tensor, how many tokens.
+        """
+        fed = 0
+
+        def model(
+            tokens: Tensor, caches: Any = None, keep: Tensor | None = None
+        ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+            nonlocal fed
+            fed += tokens.shape[1]
+            if self.budget is not None and fed > self.budget:
+                raise ValueError("the model has been fed more tokens than there are")
+            embedded = self.embed[tokens]
+            heard, past = caches[0] if caches else (torch.zeros_like(embedded[:, 0]), tokens[:, :0])
+            if len(heard) != len(tokens):
+                raise ValueError("the caches are of another batch")
+            so_far = torch.cat([past, tokens], dim=1)
+            if keep is not None and keep.shape != so_far.shape:
+                raise ValueError("keep must have an entry for each token so far")
+            steps = []
+            for i in range(tokens.shape[1]):
+                new = (heard @ self.mix + embedded[:, i]).tanh()
+                real = None if keep is None else keep[:, past.shape[1] + i, None]
+                heard = new if real is None else torch.where(real, new, heard)
+                steps.append(heard)
+            return torch.stack(steps, dim=1) @ self.head, [(heard, so_far)]
+
+        return model
