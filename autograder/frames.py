@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from autograder.faults import Fault, FaultKind
-from autograder.wire import BlackBox, Call, Data, Foreign, Reply, Request, TorchFunction
+from autograder.wire import BlackBox, Call, Data, Foreign, NextToken, Reply, Request, TorchFunction
 
 LARGEST = 16_000_000  # bytes of one frame
 LARGEST_TREE = 4_000_000  # bytes of its JSON
 MOST_AXES = 16
 LARGEST_AXIS = 2**31
 LONGEST_NAME = 200
-BOX, NAMED = "a black box", "a function of torch"
+BOX, MODEL, NAMED = "a black box", "a language model", "a function of torch"
 
 _NAMED = (
     "float16 bfloat16 float32 float64 complex64 complex128 "
@@ -253,6 +253,8 @@ def _as_call(data: Data) -> Call:
 def _argument_data(argument: Data) -> Data:
     if isinstance(argument, BlackBox):
         return {BOX: (argument.mix, argument.features)}
+    if isinstance(argument, NextToken):
+        return {MODEL: (argument.embed, argument.mix, argument.head, argument.budget)}
     return {NAMED: argument.name} if isinstance(argument, TorchFunction) else argument
 
 
@@ -261,6 +263,8 @@ def _as_argument(data: Data) -> Data:
     only = next(iter(data)) if isinstance(data, dict) and len(data) == 1 else ""
     if only == BOX:
         return BlackBox(*data[BOX])
+    if only == MODEL:
+        return NextToken(*data[MODEL])
     return TorchFunction(data[NAMED]) if only == NAMED else data
 
 

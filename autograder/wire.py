@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -42,6 +43,53 @@ class BlackBox:
 
 
 @dataclass(frozen=True)
+class NextToken:
+    """A language model that an answer is given as an argument; it remembers all that it is fed.
+
+    embed   (V, D)  a vector for each token
+    mix     (D, D)  how what was heard before is turned when a token comes
+    head    (D, V)  scores of the next token
+    budget  how many tokens of a sequence it may be fed in all; None is without limit
+    """
+
+    embed: Tensor
+    mix: Tensor
+    head: Tensor
+    budget: int | None = None
+
+    def function(self) -> Callable[..., tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
+        """Make the function: tokens, caches, keep -> logits (B, L, V), caches.
+
+        The caches hold what was heard (B, D) and, in the shape of a tensor, how many tokens.
+        """
+        fed = 0
+
+        def model(
+            tokens: Tensor, caches: Any = None, keep: Tensor | None = None
+        ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+            nonlocal fed
+            fed += tokens.shape[1]
+            if self.budget is not None and fed > self.budget:
+                raise ValueError("the model has been fed more tokens than there are")
+            embedded = self.embed[tokens]
+            heard, past = caches[0] if caches else (torch.zeros_like(embedded[:, 0]), tokens[:, :0])
+            if len(heard) != len(tokens):
+                raise ValueError("the caches are of another batch")
+            so_far = torch.cat([past, tokens], dim=1)
+            if keep is not None and keep.shape != so_far.shape:
+                raise ValueError("keep must have an entry for each token so far")
+            steps = []
+            for i in range(tokens.shape[1]):
+                new = (heard @ self.mix + embedded[:, i]).tanh()
+                real = None if keep is None else keep[:, past.shape[1] + i, None]
+                heard = new if real is None else torch.where(real, new, heard)
+                steps.append(heard)
+            return torch.stack(steps, dim=1) @ self.head, [(heard, so_far)]
+
+        return model
+
+
+@dataclass(frozen=True)
 class TorchFunction:
     """A function of `torch.nn.functional` that an answer is given as an argument: "relu"."""
 
@@ -53,7 +101,7 @@ class TorchFunction:
         return found
 
 
-GIVEN = (BlackBox, TorchFunction)  # what stands for a function among the arguments
+GIVEN = (BlackBox, NextToken, TorchFunction)  # what stands for a function among the arguments
 
 
 @dataclass(frozen=True)
@@ -146,6 +194,9 @@ def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
         return change(data)
     if isinstance(data, BlackBox):
         return BlackBox(change(data.mix), change(data.features))
+    if isinstance(data, NextToken):
+        weights = (change(weight) for weight in (data.embed, data.mix, data.head))
+        return NextToken(*weights, data.budget)
     if isinstance(data, tuple):
         return tuple(map_tensors(change, item) for item in data)
     if isinstance(data, Mapping):
