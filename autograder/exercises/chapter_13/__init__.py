@@ -2,8 +2,7 @@
 
 CHAPTER = "13_generation"
 
-ORDER = ("apply_temperature", "top_k_filter", "top_p_filter", "sample_token", "generate")
-LATER = (
+ORDER = (
     "apply_temperature",
     "top_k_filter",
     "top_p_filter",
