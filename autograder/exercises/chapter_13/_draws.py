@@ -32,7 +32,9 @@ def hiding(rng: Generator, logits: Tensor, count: int) -> Tensor:
     return logits.masked_fill(some, -torch.inf)
 
 
-def filtered(logits: Tensor, axes: str, of: Sizes, name: str, value: float, note: str = "") -> Trial:
+def filtered(
+    logits: Tensor, axes: str, of: Sizes, name: str, value: float, note: str = ""
+) -> Trial:
     """Make the trial of a filter."""
     words = f"{described('logits', axes, of)}, {name} = {value:g}{note}"
     return Trial(call(logits, value), words, of, axes)
@@ -80,5 +82,3 @@ def finished(reply: Reply, start: int, end: int) -> list[int]:
     steps = torch.where(new.any(1), new.argmax(1), 1000)
     found: list[int] = steps.tolist()
     return found
-
-

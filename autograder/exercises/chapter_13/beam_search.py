@@ -95,9 +95,7 @@ def finishing(rng: Generator) -> Iterator[Trial]:
         return 1 < new < steps - 1 and _other_than(trial, reply, beams=1)
 
     for beams in (2, 3):
-        yield until(
-            lambda beams=beams: _trial(rng, beams=beams, steps=6), beam_search, early
-        )
+        yield until(lambda beams=beams: _trial(rng, beams=beams, steps=6), beam_search, early)
 
 
 def by_length(rng: Generator) -> Iterator[Trial]:
@@ -131,8 +129,12 @@ def end_in_prompt(rng: Generator) -> Iterator[Trial]:
         (one,) = trial.request.calls
         prompt = one.args[1].clone()
         prompt[0] = prompt[-1] = one.args[4]
-        request = replace(trial.request, calls=(replace(one, args=(one.args[0], prompt, *one.args[2:])),))
-        return replace(trial, request=request, inputs=f"{trial.inputs}, which is in the prompt, too")
+        request = replace(
+            trial.request, calls=(replace(one, args=(one.args[0], prompt, *one.args[2:])),)
+        )
+        return replace(
+            trial, request=request, inputs=f"{trial.inputs}, which is in the prompt, too"
+        )
 
     def goes_on(trial: Trial, reply: Reply) -> bool:
         return len(reply.values[0][0]) > len(trial.request.calls[0].args[1]) + 1

@@ -35,7 +35,9 @@ def _trial(
     batch, length = batch or integer(rng, 2, 3), length or integer(rng, 3, 5)
     end = integer(rng, 0, vocabulary - 1) if end is None else end
     prompt = tokens(rng, vocabulary, batch, length)
-    words = f"prompt (B, L) = ({batch}, {length}), {vocabulary} tokens, steps = {steps}, end = {end}"
+    words = (
+        f"prompt (B, L) = ({batch}, {length}), {vocabulary} tokens, steps = {steps}, end = {end}"
+    )
     return Trial(call(model(rng, vocabulary), prompt, steps, end), words, {}, "")
 
 
@@ -316,7 +318,9 @@ def row_by_row(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:
             text = torch.cat([text, logits[0, -1:].argmax(-1)])
         texts.append(text)
     longest = max(map(len, texts))
-    return torch.stack([torch.nn.functional.pad(t, (0, longest - len(t)), value=end) for t in texts])
+    return torch.stack(
+        [torch.nn.functional.pad(t, (0, longest - len(t)), value=end) for t in texts]
+    )
 
 
 def ends_looked_up(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:

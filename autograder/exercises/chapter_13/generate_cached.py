@@ -83,7 +83,9 @@ def alone(rng: Generator) -> Iterator[Trial]:
     yield until(
         lambda: _trial(rng, end=NEVER, batch=2, length=1, pad=False), generate_cached, _lively
     )
-    yield until(lambda: _trial(rng, end=NEVER, batch=4, length=5, steps=4), generate_cached, _lively)
+    yield until(
+        lambda: _trial(rng, end=NEVER, batch=4, length=5, steps=4), generate_cached, _lively
+    )
 
 
 def fed_once(rng: Generator) -> Iterator[Trial]:

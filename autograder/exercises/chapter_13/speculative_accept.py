@@ -189,7 +189,12 @@ def _accept(
         fits = [
             bool(uniforms[i] * guess[i, draft[i]] < target[i, draft[i]]) for i in range(len(draft))
         ]
-        return torch.cat([draft[torch.tensor(fits, device=draft.device)], _new(target, guess, uniforms, count, how)])
+        return torch.cat(
+            [
+                draft[torch.tensor(fits, device=draft.device)],
+                _new(target, guess, uniforms, count, how),
+            ]
+        )
     return torch.cat([draft[:count], _new(target, guess, uniforms, count, how)])
 
 
@@ -213,9 +218,7 @@ def _new(target: Tensor, guess: Tensor, uniforms: Tensor, count: int, how: str) 
     return sample_token(logits, number)[None]
 
 
-def replaced_from_target(
-    target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor
-) -> Tensor:
+def replaced_from_target(target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor) -> Tensor:
     """You draw the replacement from target itself. What both models like was often kept already, so
     it would come too often. What is left over?
     """
@@ -260,9 +263,7 @@ def compared_with_target(target: Tensor, guess: Tensor, draft: Tensor, uniforms:
     return _accept(target, guess, draft, uniforms, "bare target")
 
 
-def kept_if_more_probable(
-    target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor
-) -> Tensor:
+def kept_if_more_probable(target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor) -> Tensor:
     """You refuse every token to which target gives less than guess. It is kept with the probability
     target / guess then, and the number decides.
     """
