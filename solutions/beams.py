@@ -13,6 +13,7 @@ def beam_search(
     beams: int,
     steps: int,
     end: int,
+    *,
     alpha: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """Keep the best few continuations at every step, and return the best one.

@@ -170,7 +170,8 @@ def test_equal_models_keep_everything():
     rows = drawn(0, 4, 6).softmax(-1)
     draft = torch.tensor([1, 5, 2])
     text = speculative_accept(rows, rows[:3], draft, torch.full((4,), 0.9999))
-    assert torch.equal(text[:3], draft) and len(text) == 4
+    assert torch.equal(text[:3], draft)
+    assert len(text) == 4
 
 
 MODEL, PROMPT = small(), torch.tensor([[1, 2, 3, 4], [5, 0, 6, 1]])

@@ -1,13 +1,13 @@
 """Scores without ties, small language models, and answers that do not hang on rounding."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
 
 from autograder.compare import alike
-from autograder.inputs import described, integer
+from autograder.inputs import described
 from autograder.perform import perform
 from autograder.spec import Implementation, Trial
 from autograder.wire import NextToken, Reply, call
@@ -33,9 +33,10 @@ def hiding(rng: Generator, logits: Tensor, count: int) -> Tensor:
 
 
 def filtered(
-    logits: Tensor, axes: str, of: Sizes, name: str, value: float, note: str = ""
+    logits: Tensor, axes: str, of: Sizes, setting: tuple[str, float], note: str = ""
 ) -> Trial:
-    """Make the trial of a filter."""
+    """Make the trial of a filter with a setting such as ("k", 3)."""
+    name, value = setting
     words = f"{described('logits', axes, of)}, {name} = {value:g}{note}"
     return Trial(call(logits, value), words, of, axes)
 

@@ -23,7 +23,7 @@ T = "temperature"
 
 def _trial(rng: Generator, temperature: float, axes: str = "B V", of: Sizes | None = None) -> Trial:
     of = of or sizes(rng, "B L V")
-    return filtered(scores(rng, axes, of), axes, of, T, temperature)
+    return filtered(scores(rng, axes, of), axes, of, (T, temperature))
 
 
 def hot_and_cold(rng: Generator) -> Iterator[Trial]:
@@ -41,7 +41,7 @@ def zero(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, 0.0, of=of)
     yield _trial(rng, 0, of=of)
     below = scores(rng, "B V", of) - 20
-    yield filtered(below, "B V", of, T, 0.0, ", all negative")
+    yield filtered(below, "B V", of, (T, 0.0), ", all negative")
 
 
 def near_zero(rng: Generator) -> Iterator[Trial]:
@@ -58,7 +58,7 @@ def hidden(rng: Generator) -> Iterator[Trial]:
     of = {**sizes(rng, "B V"), "V": 6}
     for temperature in (uniform(rng, 1.3, 3.0), 0.0):
         logits = hiding(rng, scores(rng, "B V", of), 2)
-        yield filtered(logits, "B V", of, T, temperature, ", some are -inf")
+        yield filtered(logits, "B V", of, (T, temperature), ", some are -inf")
 
 
 def extremes(rng: Generator) -> Iterator[Trial]:
@@ -66,7 +66,7 @@ def extremes(rng: Generator) -> Iterator[Trial]:
         of = sizes(rng, "B V")
         for temperature in (uniform(rng, 0.3, 0.8), 0.0):
             logits = factor * scores(rng, "B V", of)
-            yield filtered(logits, "B V", of, T, temperature, f", numbers of order {factor:g}")
+            yield filtered(logits, "B V", of, (T, temperature), f", numbers of order {factor:g}")
 
 
 def single(rng: Generator) -> Iterator[Trial]:
@@ -88,7 +88,7 @@ def all_digits(rng: Generator) -> Iterator[Trial]:
     of = sizes(rng, "B V")
     for temperature in (0.5, 0.0):
         logits = 1e-60 * (9 + scores(rng, "B V", of).double())
-        yield filtered(logits, "B V", of, T, temperature, ", float64 of order 1e-60")
+        yield filtered(logits, "B V", of, (T, temperature), ", float64 of order 1e-60")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:

@@ -43,15 +43,21 @@ def _trial(
     words = f"prompt (L,) = ({length},), {vocabulary} tokens, beams = {beams}, steps = {steps}, "
     words += f"end = {end}, alpha = {alpha:g}"
     prompt = tokens(rng, vocabulary, length)
-    return Trial(call(box, prompt, beams, steps, end, alpha), words, {}, "tokens, score")
+    return Trial(call(box, prompt, beams, steps, end, alpha=alpha), words, {}, "tokens, score")
 
 
 def _with(trial: Trial, **changed: float) -> Found:
     """Search with other numbers of beams, another end or alpha."""
-    names = ("box", "prompt", "beams", "steps", "end", "alpha")
-    given = dict(zip(names, trial.request.calls[0].args, strict=True)) | changed
-    box = given.pop("box")
-    return beam_search(box.function(), **given)
+    box, prompt, beams, steps, end, alpha = _given(trial)
+    beams, alpha = int(changed.get("beams", beams)), changed.get("alpha", alpha)
+    return beam_search(box.function(), prompt, beams, steps, end, alpha=alpha)
+
+
+def _given(trial: Trial) -> tuple[NextToken, Tensor, int, int, int, float]:
+    """Give what a search is given, in order."""
+    (one,) = trial.request.calls
+    box, prompt, beams, steps, end = one.args
+    return box, prompt, beams, steps, end, one.kwargs["alpha"]
 
 
 def _other_than(trial: Trial, reply: Reply, **changed: float) -> bool:
@@ -71,7 +77,7 @@ def without_end(rng: Generator) -> Iterator[Trial]:
 
 
 def _unended(trial: Trial, reply: Reply) -> bool:
-    _, prompt, _, steps, end, _ = trial.request.calls[0].args
+    _, prompt, _, steps, end, _ = _given(trial)
     new = reply.values[0][0][len(prompt) :]
     return len(new) == steps and end not in new.tolist() and _other_than(trial, reply, beams=1)
 
@@ -82,7 +88,7 @@ def greedy(rng: Generator) -> Iterator[Trial]:
 
 
 def _unended_greedy(trial: Trial, reply: Reply) -> bool:
-    _, prompt, _, steps, _, _ = trial.request.calls[0].args
+    _, prompt, _, steps, _, _ = _given(trial)
     return len(reply.values[0][0]) == len(prompt) + steps
 
 
@@ -90,7 +96,7 @@ def finishing(rng: Generator) -> Iterator[Trial]:
     """Draw searches in which a finished continuation wins against longer ones."""
 
     def early(trial: Trial, reply: Reply) -> bool:
-        _, prompt, _, steps, _, _ = trial.request.calls[0].args
+        _, prompt, _, steps, _, _ = _given(trial)
         new = len(reply.values[0][0]) - len(prompt)
         return 1 < new < steps - 1 and _other_than(trial, reply, beams=1)
 
@@ -108,8 +114,10 @@ def by_length(rng: Generator) -> Iterator[Trial]:
         return _other_than(trial, reply, alpha=4.0)
 
     def at_the_end(trial: Trial, reply: Reply) -> bool:
-        box, *given = trial.request.calls[0].args
-        at_each_step = _search(box.function(), *given, "by quotient")
+        box, prompt, beams, steps, end, alpha = _given(trial)
+        at_each_step = _search(
+            box.function(), prompt, beams, steps, end, alpha=alpha, how="by quotient"
+        )
         return not torch.equal(at_each_step[0], reply.values[0][0])
 
     for wanted in (less, more, at_the_end):
@@ -184,7 +192,7 @@ CASES = (
 
 
 def _search(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float, how: str
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float, how: str
 ) -> Found:
     """Search, with one thing done differently; a list of (tokens, sum, finished)."""
     start, living = len(prompt), [(prompt, torch.zeros((), device=prompt.device), False)]
@@ -243,224 +251,209 @@ def _rank(one: tuple[Tensor, Tensor, bool], start: int, alpha: float, how: str) 
 
 
 def the_greedy_loop(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """Only the best continuation is kept at each step: that is the greedy loop, whatever `beams`
     is.
     """
-    return beam_search(model, prompt, 1, steps, end, alpha)
+    return beam_search(model, prompt, 1, steps, end, alpha=alpha)
 
 
 def each_beam_its_best(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
-    """Each beam keeps its own best token. The best continuations of *all* beams compete: one beam
-    may have two successors and another none.
+    """Each beam goes on by itself, with its own best token. The best continuations of *all* beams
+    compete: one beam may have two successors and another none.
     """
-    rows, scores = prompt[None], torch.zeros(1, device=prompt.device)
-    return _independent(model, rows, scores, beams, steps, end, alpha, len(prompt))
-
-
-def _independent(
-    model: Model,
-    rows: Tensor,
-    scores: Tensor,
-    beams: int,
-    steps: int,
-    end: int,
-    alpha: float,
-    start: int,
-) -> Found:
-    """Branch at the first step only."""
     found = []
-    first = model(rows)[0][0, -1].log_softmax(-1)
+    first, start = model(prompt[None])[0][0, -1].log_softmax(-1), len(prompt)
     best = first.topk(min(beams, len(first)))
     for score, token in zip(best.values, best.indices, strict=True):
-        text, total = torch.cat([rows[0], token[None]]), score
+        text, total = torch.cat([prompt, token[None]]), score
         while len(text) < start + steps and text[-1] != end:
             chances = model(text[None])[0][0, -1].log_softmax(-1)
             text = torch.cat([text, chances.argmax()[None]])
             total = total + chances.max()
-        length = torch.tensor(len(text) - start, device=rows.device)
+        length = torch.tensor(len(text) - start, device=prompt.device)
         found.append((text, total / length**alpha))
     return max(found, key=lambda one: float(one[1]))
 
 
 def raw_scores(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You add up the model's scores as they are. They are logarithms of probabilities only after
     something is taken away from them, another number in each row.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "raw")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="raw")
 
 
 def probabilities_added(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You add up probabilities. Probabilities of successive tokens multiply; it is their logarithms
     that add up.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "probabilities")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="probabilities")
 
 
 def probabilities_multiplied(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You multiply probabilities. The order is right, but the score that is asked is a sum of
     logarithms, which does not underflow in long texts.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "product")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="product")
 
 
 def without_shift(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """The scores are exponentiated as they are. What is exp(1000)? Which function gives the
     logarithm of a softmax directly?
     """
-    return _search(model, prompt, beams, steps, end, alpha, "without shift")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="without shift")
 
 
 def shifted_log(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You add a small number to the probabilities before the logarithm, so that the sum is a little
     off. Which function gives the logarithm directly?
     """
-    return _search(model, prompt, beams, steps, end, alpha, "shifted log")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="shifted log")
 
 
 def last_chance_alone(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """A beam's score is the log-probability of its last token alone. It is the sum over all new
     tokens.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "last alone")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="last alone")
 
 
 def first_position(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You read the scores at the first position. The *last* one predicts what comes next."""
-    return _search(model, prompt, beams, steps, end, alpha, "first place")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="first place")
 
 
 def the_worst(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You keep the continuations with the lowest scores. Log-probabilities are negative: the
     largest is the one nearest to 0.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "worst")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="worst")
 
 
 def end_ignored(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """The end has no effect: beams are continued after it."""
-    return _search(model, prompt, beams, steps, end, alpha, "no end")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="no end")
 
 
 def finished_dropped(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """A beam that finishes is dropped. It keeps its place, with the score that it has."""
-    return _search(model, prompt, beams, steps, end, alpha, "finished dropped")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="finished dropped")
 
 
 def first_end_wins(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You stop as soon as the first beam has finished. Others that go on may have a better quotient
     in the end.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "first end wins")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="first end wins")
 
 
 def prompt_counts(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """A prompt that holds the end counts as finished. Only new tokens count."""
-    return _search(model, prompt, beams, steps, end, alpha, "prompt counts")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="prompt counts")
 
 
 def length_ignored(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """alpha has no effect: the winner has the largest sum, which favours short texts."""
-    return beam_search(model, prompt, beams, steps, end, 0.0)
+    return beam_search(model, prompt, beams, steps, end, alpha=0.0)
 
 
 def length_of_all(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You divide by the length of the whole text. The prompt has cost nothing: count the new tokens
     alone.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "whole length")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="whole length")
 
 
 def length_at_each_step(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You divide by the length at each step, to choose the beams. Here the sums choose the beams,
     and quotients only the winner.
     """
-    return _search(model, prompt, beams, steps, end, alpha, "by quotient")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="by quotient")
 
 
 def sum_of_the_winner(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """The winner is right, but it is its sum that you return. Asked is the quotient."""
-    text, quotient = beam_search(model, prompt, beams, steps, end, alpha)
+    text, quotient = beam_search(model, prompt, beams, steps, end, alpha=alpha)
     return text, quotient * (len(text) - len(prompt)) ** alpha
 
 
 def one_beam_more(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You keep one beam more than asked."""
-    return _search(model, prompt, beams, steps, end, alpha, "one more")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="one more")
 
 
 def padded(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """The winner comes back with more than one `end` behind it. The text stops at the first."""
-    text, quotient = beam_search(model, prompt, beams, steps, end, alpha)
+    text, quotient = beam_search(model, prompt, beams, steps, end, alpha=alpha)
     missing = steps - (len(text) - len(prompt))
     return torch.nn.functional.pad(text, (0, missing), value=end), quotient
 
 
 def end_cut_off(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """The winner's `end` is missing in what you return. It is the last of the new tokens."""
-    text, quotient = beam_search(model, prompt, beams, steps, end, alpha)
+    text, quotient = beam_search(model, prompt, beams, steps, end, alpha=alpha)
     return (text[:-1] if text[-1] == end else text), quotient
 
 
 def new_tokens_alone(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You return the new tokens without the prompt in front of them."""
-    text, quotient = beam_search(model, prompt, beams, steps, end, alpha)
+    text, quotient = beam_search(model, prompt, beams, steps, end, alpha=alpha)
     return text[len(prompt) :], quotient
 
 
 def all_the_beams(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """You return a batch. Asked is the winner alone, one row of tokens and one number."""
-    text, quotient = beam_search(model, prompt, beams, steps, end, alpha)
+    text, quotient = beam_search(model, prompt, beams, steps, end, alpha=alpha)
     return text[None], quotient[None]
 
 
 def in_lists(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     open_or_not = [((), 0.0)]  # what was written, and its sum
     for _ in range(steps):
@@ -479,7 +472,7 @@ def in_lists(
 
 
 def finished_aside(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
     """Finished ones wait in a list of their own, and take part in the choice at each step."""
     rows, sums = prompt.unsqueeze(0), torch.zeros(1, device=prompt.device)
@@ -492,7 +485,8 @@ def finished_aside(
         stay = best[best >= len(all_sums)] - len(all_sums)
         waiting = [waiting[int(i)] for i in stay]
         new = best[best < len(all_sums)]
-        parents, tokens = new.div(chances.shape[1], rounding_mode="floor"), new % chances.shape[1]
+        size = chances.shape[1]
+        parents, tokens = new.div(size, rounding_mode="floor"), new % size
         grown, sums = torch.cat([rows[parents], tokens[:, None]], 1), all_sums[new]
         over = tokens == end
         waiting += list(zip(grown[over], sums[over], strict=True))
@@ -506,9 +500,9 @@ def finished_aside(
 
 
 def one_by_one(
-    model: Model, prompt: Tensor, beams: int, steps: int, end: int, alpha: float = 0.0
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
-    return _search(model, prompt, beams, steps, end, alpha, "")
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="")
 
 
 EXERCISE = Exercise(
@@ -525,10 +519,11 @@ EXERCISE = Exercise(
         "winner is chosen by its score, divided by a power of its length."
     ),
     example=(
-        "The first token is 0 with probability 0.6 or 1 with 0.4. After 0 the four tokens have 0.3, "
-        "0.25, 0.25, 0.2; after 1, token 3 has 0.9. The greedy loop writes 0, 0 with 0.6 * 0.3 = "
-        "0.18. With two beams 1 survives the first step, and 1, 3 wins with 0.4 * 0.9 = 0.36. The "
-        "score is ln 0.36 = -1.02; with alpha = 1 it is divided by 2, the number of new tokens."
+        "The first token is 0 with probability 0.6, or 1 with 0.4. After 0 the four tokens have "
+        "0.3, 0.25, 0.25, 0.2; after 1, token 3 has 0.9. The greedy loop writes 0, 0 with 0.6 * "
+        "0.3 = 0.18. With two beams 1 survives the first step, and 1, 3 wins with 0.4 * 0.9 = "
+        "0.36. The score is ln 0.36 = -1.02; with alpha = 1 it is divided by 2, the number of new "
+        "tokens."
     ),
     conventions=(
         "The score of a beam is the sum of the log-probabilities of its new tokens; the prompt "

@@ -378,8 +378,8 @@ EXERCISE = Exercise(
         "appends 4 and 4, and the loop stops, even if more steps were allowed."
     ),
     conventions=(
-        "`model(tokens)` gives two things: the scores (B, L, V) of the token *after* each position, "
-        "and caches, which you may ignore here.",
+        "`model(tokens)` gives two things: the scores (B, L, V) of the token *after* each "
+        "position, and caches, which you may ignore here.",
         "A row that has finished gets `end` at each further step.",
         "An end in the prompt does not count.",
         "The prompt is in the result. No two scores of a row are equal.",

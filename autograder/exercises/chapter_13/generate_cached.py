@@ -169,7 +169,7 @@ CASES = (
 
 
 def _loop(
-    model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int, how: str
+    model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int, *, how: str
 ) -> Tensor:
     """Write, with one thing done differently."""
     out, fed, caches = prompt, prompt, None
@@ -216,7 +216,7 @@ def caches_not_passed(
     """After the prompt you feed the new token alone, without the caches: the model has forgotten
     everything before it.
     """
-    return _loop(model, prompt, keep, uniforms, end, "no caches")
+    return _loop(model, prompt, keep, uniforms, end, how="no caches")
 
 
 def caches_of_the_prompt(
@@ -225,21 +225,21 @@ def caches_of_the_prompt(
     """At every step you pass the caches of the prompt. Each call gives new caches, with the tokens
     in them that were just fed: pass those on.
     """
-    return _loop(model, prompt, torch.ones_like(keep), uniforms, end, "prompt's caches")
+    return _loop(model, prompt, torch.ones_like(keep), uniforms, end, how="prompt's caches")
 
 
 def fed_again(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """You feed the whole text at each step, together with caches that hold it already: the model
     reads everything twice.
     """
-    return _loop(model, prompt, keep, uniforms, end, "whole text, caches")
+    return _loop(model, prompt, keep, uniforms, end, how="whole text, caches")
 
 
 def no_cache(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """The tokens are right, but the model is fed the whole text at each step. With its caches, one
     new token is enough.
     """
-    return _loop(model, prompt, keep, uniforms, end, "whole text")
+    return _loop(model, prompt, keep, uniforms, end, how="whole text")
 
 
 def prompt_token_by_token(
@@ -257,14 +257,14 @@ def prompt_token_by_token(
             return model(fed[:, -1:], caches, torch.cat([full, full[:, -1:]], 1))
         return model(fed, inner, torch.cat([keep[:, :0], full, full[:, -1:]], 1))
 
-    return _loop(begun, prompt, keep, uniforms, end, "")
+    return _loop(begun, prompt, keep, uniforms, end, how="")
 
 
 def keep_not_passed(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """`keep` is not passed to the model, so that it reads the padding as if it were text."""
-    return _loop(model, prompt, keep, uniforms, end, "no keep")
+    return _loop(model, prompt, keep, uniforms, end, how="no keep")
 
 
 def keep_not_extended(
@@ -278,21 +278,21 @@ def keep_not_extended(
     def stuck(fed: Tensor, caches: object, full: Tensor) -> tuple[Tensor, object]:
         return model(fed, caches, grown)
 
-    return _loop(stuck, prompt, keep, uniforms, end, "")
+    return _loop(stuck, prompt, keep, uniforms, end, how="")
 
 
 def new_tokens_hidden(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """`keep` grows by False: the model does not read its own tokens. They are real: True."""
-    return _loop(model, prompt, keep, uniforms, end, "hidden")
+    return _loop(model, prompt, keep, uniforms, end, how="hidden")
 
 
 def keep_copied(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """`keep` grows by a copy of its first column: rows with padding lose their new tokens, too.
     What is written is always real.
     """
-    return _loop(model, prompt, keep, uniforms, end, "keep repeated")
+    return _loop(model, prompt, keep, uniforms, end, how="keep repeated")
 
 
 def keep_inverted(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
@@ -301,14 +301,14 @@ def keep_inverted(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, 
     def inverted(fed: Tensor, caches: object, full: Tensor) -> tuple[Tensor, object]:
         return model(fed, caches, ~full)
 
-    return _loop(inverted, prompt, keep, uniforms, end, "")
+    return _loop(inverted, prompt, keep, uniforms, end, how="")
 
 
 def first_position(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """You read the scores at the first position. The *last* one predicts what comes next."""
-    return _loop(model, prompt, keep, uniforms, end, "first place")
+    return _loop(model, prompt, keep, uniforms, end, how="first place")
 
 
 def last_real_token(
@@ -324,75 +324,75 @@ def last_real_token(
         rows = torch.arange(len(fed), device=fed.device)
         return scores[rows, last.long()][:, None], caches
 
-    return _loop(picked, prompt, keep, uniforms, end, "")
+    return _loop(picked, prompt, keep, uniforms, end, how="")
 
 
 def greedy(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """You append the most probable token. Here tokens are drawn, with the numbers that are
     given.
     """
-    return _loop(model, prompt, keep, uniforms, end, "best")
+    return _loop(model, prompt, keep, uniforms, end, how="best")
 
 
 def own_numbers(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """You draw with numbers of your own. They are given, as `uniforms`, so that results can be
     compared.
     """
-    return _loop(model, prompt, keep, torch.rand_like(uniforms), end, "")
+    return _loop(model, prompt, keep, torch.rand_like(uniforms), end, how="")
 
 
 def first_number_always(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """The numbers of the first step are used at all steps."""
-    return _loop(model, prompt, keep, uniforms, end, "first number")
+    return _loop(model, prompt, keep, uniforms, end, how="first number")
 
 
 def one_number_for_all(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """All rows are drawn with the number of the first one. Row i of `uniforms` has one for each."""
-    return _loop(model, prompt, keep, uniforms, end, "one number")
+    return _loop(model, prompt, keep, uniforms, end, how="one number")
 
 
 def rows_go_on(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """A row that has finished goes on writing after its end while others are not done. It should
     get `end` again.
     """
-    return _loop(model, prompt, keep, uniforms, end, "rows go on")
+    return _loop(model, prompt, keep, uniforms, end, how="rows go on")
 
 
 def filled_with_zeros(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """A row that has finished is filled with token 0. It should get `end` again."""
-    return _loop(model, prompt, keep, uniforms, end, "zeros")
+    return _loop(model, prompt, keep, uniforms, end, how="zeros")
 
 
 def end_ignored(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """The end has no effect: rows go on after it, to the last step."""
-    return _loop(model, prompt, keep, uniforms, NEVER, "")
+    return _loop(model, prompt, keep, uniforms, NEVER, how="")
 
 
 def never_stops(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """When all rows have finished you go on appending `end` to the last step. Nothing more should
     be added.
     """
-    return _loop(model, prompt, keep, uniforms, end, "no stop")
+    return _loop(model, prompt, keep, uniforms, end, how="no stop")
 
 
 def first_end_stops_all(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """You stop as soon as one row has finished. The others may have more to say."""
-    return _loop(model, prompt, keep, uniforms, end, "any")
+    return _loop(model, prompt, keep, uniforms, end, how="any")
 
 
 def prompt_counts(model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int) -> Tensor:
     """A row whose prompt or padding holds the end counts as finished. Only tokens that the model
     writes count.
     """
-    return _loop(model, prompt, keep, uniforms, end, "prompt counts")
+    return _loop(model, prompt, keep, uniforms, end, how="prompt counts")
 
 
 def new_tokens_alone(

@@ -385,10 +385,10 @@ def in_lists(target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor) -> 
     if len(written) < len(q):
         weights = [max(0.0, a - b) for a, b in zip(weights, q[len(written)], strict=True)]
     wanted, mass = numbers[-1] * sum(weights), 0.0
-    for token, weight in enumerate(weights):
-        mass += weight
-        if mass > wanted:
-            break
+    token = -1
+    while mass <= wanted:
+        token += 1
+        mass += weights[token]
     return torch.tensor([*written, token], device=target.device)
 
 
@@ -425,8 +425,8 @@ EXERCISE = Exercise(
     conventions=(
         "Token i of the draft is kept if uniforms[i] is less than the ratio of target's to the "
         "small model's probability. At the first that is not, the rest of the draft falls, too.",
-        "The replacement is drawn from the positive part of the difference of the two rows, divided "
-        "by its sum.",
+        "The replacement is drawn from the positive part of the difference of the two rows, "
+        "divided by its sum.",
         "Whatever happens, one token is drawn at the end, with the last number, as by "
         "`sample_token`: the sums run in the order of the vocabulary.",
         "Probabilities are given, not logits. Those of the drafted tokens are not 0 in `guess`.",

@@ -27,7 +27,7 @@ def _trial(
 ) -> Trial:
     of = of or _sizes(rng)
     k = k or integer(rng, 3, of["V"] - 4)
-    return filtered(scores(rng, axes, of), axes, of, "k", k)
+    return filtered(scores(rng, axes, of), axes, of, ("k", k))
 
 
 def some(rng: Generator) -> Iterator[Trial]:
@@ -64,25 +64,25 @@ def hidden(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
     for k in (3, of["V"] - 2):
         logits = hiding(rng, scores(rng, "B V", of), 4)
-        yield filtered(logits, "B V", of, "k", k, ", 4 in each row are -inf")
+        yield filtered(logits, "B V", of, ("k", k), ", 4 in each row are -inf")
 
 
 def below_zero(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
-    yield filtered(scores(rng, "B V", of) - 30, "B V", of, "k", 4, ", all negative")
+    yield filtered(scores(rng, "B V", of) - 30, "B V", of, ("k", 4), ", all negative")
 
 
 def extremes(rng: Generator) -> Iterator[Trial]:
     for factor in (1e-3, 1e4):
         of = _sizes(rng)
         logits = factor * scores(rng, "B V", of)
-        yield filtered(logits, "B V", of, "k", 3, f", numbers of order {factor:g}")
+        yield filtered(logits, "B V", of, ("k", 3), f", numbers of order {factor:g}")
 
 
 def not_contiguous(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
     logits = scores(rng, "B L V", of).transpose(0, 1).contiguous().transpose(0, 1)
-    yield filtered(logits, "B L V", of, "k", 3, ", not contiguous")
+    yield filtered(logits, "B L V", of, ("k", 3), ", not contiguous")
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -92,7 +92,7 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 def all_digits(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
     logits = 1 + 1e-10 * scores(rng, "B V", of).double()
-    yield filtered(logits, "B V", of, "k", 4, ", float64 that differ after 10 digits")
+    yield filtered(logits, "B V", of, ("k", 4), ", float64 that differ after 10 digits")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:

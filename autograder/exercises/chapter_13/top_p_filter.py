@@ -34,6 +34,7 @@ def _trial(
     rng: Generator,
     low: float = 0.3,
     high: float = 0.9,
+    *,
     axes: str = "B V",
     of: Sizes | None = None,
     hide: int = 0,
@@ -46,7 +47,7 @@ def _trial(
         logits = hiding(rng, logits, hide) if hide else logits
         p = uniform(rng, low, high)
         if _safe(logits, p):
-            return filtered(logits, axes, of, "p", p, note)
+            return filtered(logits, axes, of, ("p", p), note)
 
 
 def usual(rng: Generator) -> Iterator[Trial]:
@@ -61,18 +62,18 @@ def crossing(rng: Generator) -> Iterator[Trial]:
     rest = torch.tensor([0.4, 0.3, 0.15, 0.1, 0.05])
     rows = torch.cat([tops[:, None], (1 - tops)[:, None] * rest], 1)
     order = torch.rand(4, 6, generator=rng).argsort(-1)
-    yield filtered(rows.log().gather(-1, order), "B V", of, "p", 0.5)
+    yield filtered(rows.log().gather(-1, order), "B V", of, ("p", 0.5))
 
 
 def tiny(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, 0.01, 0.04)
     of = _sizes(rng)
-    yield filtered(scores(rng, "B V", of), "B V", of, "p", 0.0)
+    yield filtered(scores(rng, "B V", of), "B V", of, ("p", 0.0))
 
 
 def everything(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
-    yield filtered(scores(rng, "B V", of, 0.125), "B V", of, "p", 1.0)
+    yield filtered(scores(rng, "B V", of, 0.125), "B V", of, ("p", 1.0))
 
 
 def different_rows(rng: Generator) -> Iterator[Trial]:
@@ -84,7 +85,7 @@ def different_rows(rng: Generator) -> Iterator[Trial]:
         logits, p = ranks * sharpness, uniform(rng, 0.5, 0.8)
         if _safe(logits, p):
             break
-    yield filtered(logits, "B V", of, "p", p, ", from flat to sharp")
+    yield filtered(logits, "B V", of, ("p", p), ", from flat to sharp")
 
 
 def ranks(rng: Generator) -> Iterator[Trial]:
@@ -102,7 +103,7 @@ def hidden(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, hide=4, note=", 4 in each row are -inf")
     of = _sizes(rng)
     logits = hiding(rng, scores(rng, "B V", of), of["V"] - 1)
-    yield filtered(logits, "B V", of, "p", 0.5, ", all but one are -inf")
+    yield filtered(logits, "B V", of, ("p", 0.5), ", all but one are -inf")
 
 
 def below_zero(rng: Generator) -> Iterator[Trial]:
@@ -111,23 +112,23 @@ def below_zero(rng: Generator) -> Iterator[Trial]:
 
 def extremes(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
-    yield filtered(1e4 * scores(rng, "B V", of), "B V", of, "p", 0.5, ", of order 1e4")
+    yield filtered(1e4 * scores(rng, "B V", of), "B V", of, ("p", 0.5), ", of order 1e4")
     while True:
         logits, p = 1e-3 * scores(rng, "B V", of), uniform(rng, 0.2, 0.9)
         if _safe(logits, p):
             break
-    yield filtered(logits, "B V", of, "p", p, ", of order 0.001")
+    yield filtered(logits, "B V", of, ("p", p), ", of order 0.001")
     shifted = _trial(rng).request.calls[0].args
     far = shifted[0] + 1000 * torch.arange(shifted[0].shape[0])[:, None]
     of = {"B": far.shape[0], "V": far.shape[1]}
-    yield filtered(far, "B V", of, "p", shifted[1], ", each row raised by another number")
+    yield filtered(far, "B V", of, ("p", shifted[1]), ", each row raised by another number")
 
 
 def not_contiguous(rng: Generator) -> Iterator[Trial]:
     trial = _trial(rng, axes="B L V", of={"B": 2, "L": 3, "V": 5})
     logits, p = trial.request.calls[0].args
     strange = logits.transpose(0, 1).contiguous().transpose(0, 1)
-    yield filtered(strange, "B L V", dict(trial.sizes), "p", p, ", not contiguous")
+    yield filtered(strange, "B L V", dict(trial.sizes), ("p", p), ", not contiguous")
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -137,7 +138,7 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 def all_digits(rng: Generator) -> Iterator[Trial]:
     of = {"B": 5, "V": 7}
     logits = 1 + 1e-10 * scores(rng, "B V", of).double()
-    yield filtered(logits, "B V", of, "p", 0.5, ", float64 that differ after 10 digits")
+    yield filtered(logits, "B V", of, ("p", 0.5), ", float64 that differ after 10 digits")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
@@ -277,8 +278,8 @@ def not_put_back(logits: Tensor, p: float) -> Tensor:
 
 
 def gathered(logits: Tensor, p: float) -> Tensor:
-    """You bring the mask back with `gather`, which goes the other way: it sorts once more. `scatter`
-    puts things back to where the indices say.
+    """You bring the mask back with `gather`, which goes the other way: it sorts once more.
+    `scatter` puts things back to where the indices say.
     """
     order = logits.argsort(-1, descending=True)
     mass = _mass(logits)
