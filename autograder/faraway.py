@@ -14,11 +14,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import (
+    TorchFunctionMode,
+    _get_current_function_mode_stack,
+    _pop_mode,
+)
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from autograder.elsewhere import COPIES, CPU_INDICES_ALLOWED, Elsewhere, refuse_mixing
 
 TO_A_DEVICE, INTO = COPIES
+NEW = Tensor.new_tensor
+MAKERS = (torch.tensor, torch.as_tensor, torch.asarray, NEW)
 Storage = torch.UntypedStorage
 
 
@@ -30,6 +37,20 @@ class FarAway(Elsewhere):
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         # by the address of the far memory, which is held so that no other gets its address
         self._near: dict[int, tuple[Storage, Storage]] = {}
+        self._making = _Making(self)
+
+    def __enter__(self) -> FarAway:
+        """Begin, and follow what is made of numbers, too."""
+        super().__enter__()  # type: ignore[no-untyped-call]
+        self._making.__enter__()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        """End, whatever modes the code has left behind or taken away."""
+        if any(one is self._making for one in _get_current_function_mode_stack()):
+            while _pop_mode() is not self._making:
+                pass
+        super().__exit__(*failure)  # type: ignore[no-untyped-call]
 
     def carry(self, tensor: Tensor) -> Tensor:
         """Make a tensor far away with the layout and the numbers of this one."""
@@ -102,6 +123,41 @@ class FarAway(Elsewhere):
         copy.set_(near, leaf.storage_offset(), leaf.shape, leaf.stride())
         copy = torch._neg_view(copy) if leaf.is_neg() else copy
         return copy.conj() if leaf.is_conj() else copy
+
+
+class _Making(TorchFunctionMode):
+    """Gives numbers to what is made far away of Python's numbers, as `torch.tensor` does.
+
+    Torch itself leaves them out there, before any operation could be seen.
+    """
+
+    def __init__(self, far: FarAway) -> None:
+        self._far = far
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Make it near, and carry it."""
+        del types
+        kwargs = dict(kwargs or {})
+        if func not in MAKERS or not args[func is NEW :]:
+            return func(*args, **kwargs)
+        data = args[func is NEW]
+        target = kwargs.get("device", args[0].device if func is NEW else None)
+        to_there = target is not None and torch.device(target).type == "meta"
+        if isinstance(data, Tensor) or not to_there:
+            return func(*args, **kwargs)
+        if func is NEW:
+            kwargs.setdefault("dtype", args[0].dtype)
+            args = args[1:]
+        learns = kwargs.pop("requires_grad", False)
+        given = self._far._nearby(args)  # numbers that were read far away may be among them
+        near = torch.tensor(*given, **(kwargs | {"device": "cpu"}))
+        return self._far.carry(near).requires_grad_(learns)
 
 
 def _laid_out_as(tensor: Tensor) -> Tensor:

@@ -43,6 +43,10 @@ def gradient(x):
 
 FOLLOWED = {
     "reads a number": reads_a_number,
+    "made of numbers": lambda x: torch.tensor([2.0, 3.0], device=x.device).repeat(2),
+    "made of numbers like it": lambda x: x[0] + x.new_tensor((1, 2, 3)),
+    "made of what was read": lambda x: torch.tensor([x[0, 1], x.max()], device=x.device) * 2,
+    "made of numbers, and learns": lambda x: x.new_tensor(2.0, requires_grad=True).detach() * x,
     "a mask as an index": lambda x: x[x > 0],
     "fills by a mask": fills_by_mask,
     "fills one by one": fills_one_by_one,

@@ -10,7 +10,7 @@ from autograder.compare import values
 from autograder.faults import FaultKind
 from autograder.frames import as_request, decode, encode, request_data
 from autograder.inputs import generator, normal, sizes
-from autograder.lent import BlackBox, TorchFunction
+from autograder.lent import BlackBox, NextToken, TorchFunction
 from autograder.perform import perform
 from autograder.spec import Trial
 from autograder.variations import backward, elsewhere, in_dtypes
@@ -59,6 +59,45 @@ def test_a_black_box_passes_the_wall_and_is_never_made_of_a_reply():
     assert_close(again.calls[0].args[0].mix, BOX.mix)
     assert_close(again.calls[0].args[0].features, BOX.features)
     assert isinstance(decode(encode({"a black box": (1, 2)})), dict)
+
+
+def language_model(budget=None):
+    g = generator(0)
+    weights = (torch.randn(shape, generator=g) for shape in ((7, 4), (4, 4), (4, 7)))
+    return NextToken(*weights, budget)
+
+
+def test_a_language_model_passes_the_wall_and_says_the_same_there():
+    sent = as_request(decode(encode(request_data(call(language_model(9), torch.ones(2, 3))))))
+    tokens = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    one, other = sent.calls[0].args[0], language_model(9)
+    assert_close(one.function()(tokens)[0], other.function()(tokens)[0])
+    assert one.budget == 9
+
+
+def test_a_language_model_with_caches_is_one_without_and_does_not_read_padding():
+    tokens = torch.tensor([[1, 2, 3, 4], [5, 6, 0, 1]])
+    model = language_model().function()
+    whole, _ = model(tokens)
+    first, caches = model(tokens[:, :2])
+    assert_close(torch.cat([first, model(tokens[:, 2:], caches)[0]], 1), whole)
+    keep = torch.tensor([[True] * 4, [False, False, True, True]])
+    hidden, _ = model(tokens, None, keep)
+    assert_close(hidden[0], whole[0])
+    assert_close(hidden[1:, 2:], model(tokens[1:, 2:])[0])
+    assert not torch.allclose(hidden[1, 2:], whole[1, 2:])
+
+
+def test_a_language_model_refuses_what_cannot_be():
+    tokens = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    model = language_model(budget=5).function()
+    _, caches = model(tokens)
+    with pytest.raises(ValueError, match="another batch"):
+        model(tokens[:1, :1], caches)
+    with pytest.raises(ValueError, match="for each token"):
+        language_model().function()(tokens, None, tokens[:, :2] > 0)
+    with pytest.raises(ValueError, match="more tokens"):
+        model(tokens, caches)
 
 
 def test_a_function_of_torch_arrives_as_itself_also_where_an_object_is_built():

@@ -17,6 +17,7 @@ from book.figures.gradient_by_depth import gradient_by_depth
 from book.figures.head_maps import head_maps
 from book.figures.mask_painter import mask_painter
 from book.figures.moving import IN_BOOK, Moving, page, still
+from book.figures.next_token import next_token
 from book.figures.rotary_score import SINUSOIDS, rotary_score
 from book.figures.router_load import router_load
 from book.figures.width_and_softmax import width_and_softmax
@@ -27,6 +28,7 @@ from solutions.masks import causal_mask, combine_masks, padding_mask
 from solutions.positions import sinusoidal_encoding
 from solutions.rotary import apply_rope
 from solutions.routing import dispatch_slots, expert_capacity, top_k_route
+from solutions.sampling import apply_temperature, top_k_filter, top_p_filter
 from solutions.softmax import softmax
 
 GUIDES = ("axis", "legend", "title")
@@ -252,3 +254,18 @@ def test_the_router_gives_places_as_the_solutions_do(k, noise, factor):
         for mark in marks:
             shown[int(mark["expert"])] = int(mark["tokens"])
         assert torch.equal(shown, chosen[has_place].bincount(minlength=8))
+
+
+@pytest.mark.parametrize(
+    ("temperature", "k", "p"), [(1, 9, 1), (0.5, 9, 0.8), (2, 4, 0.7), (1, 3, 1), (0.7, 1, 0.05)]
+)
+def test_the_next_token_is_filtered_as_the_solutions_do(temperature, k, p):
+    logits = torch.tensor([1.0, 2.5, -1.0, 0.5, 2.0, 0.0, -0.5, 1.5, -2.0])
+    names = list("abcdefghi")
+    filtered = top_p_filter(top_k_filter(apply_temperature(logits, temperature), k), p)
+    chances = filtered.softmax(-1)
+    marks = numbers(next_token(names, logits), temperature=temperature, k=k, p=p)
+    bars = {m["token"]: float(m["probability"]) for m in marks if m.get("fate") == "can be drawn"}
+    assert {*bars} == {name for name, chance in zip(names, chances, strict=True) if chance > 0}
+    for name, chance in bars.items():
+        assert chance == pytest.approx(chances[names.index(name)].item(), abs=1e-4)
