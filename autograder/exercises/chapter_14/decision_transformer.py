@@ -175,7 +175,7 @@ def kept(rng: Generator) -> Iterator[Trial]:
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
-    yield elsewhere(_trial(rng))
+    yield elsewhere(_trial(rng, B=2, L=3, T=1))
 
 
 CASES = (

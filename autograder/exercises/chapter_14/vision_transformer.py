@@ -140,7 +140,7 @@ def kept(rng: Generator) -> Iterator[Trial]:
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
-    yield elsewhere(_trial(rng))
+    yield elsewhere(_trial(rng, B=2, T=1))
 
 
 CASES = (
