@@ -39,4 +39,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return torch.cat([whole, whole - rewards.cumsum(-1)], dim=1)": LAST,
         "return torch.cat([whole, whole - rewards.cumsum(1)], dim=-1)": LAST,
     },
+    "interleave_tokens": {
+        "return torch.stack(kinds, dim=-2).flatten(1, 2)": AXES,
+        "return torch.stack(kinds, dim=2).flatten(1, -2)": AXES,
+    },
 }
