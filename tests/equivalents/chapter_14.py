@@ -12,6 +12,26 @@ EQUAL = "numbers of episodes are compared with each other alone"
 LATER = "only later steps count, and no later step has a smaller number"
 WHOLE = "a whole number as a float is the same width"
 
+INITIAL = "the model may begin with any weights"
+
+# The class token and the positions of a ViT: drawn in one line each.
+FIRST = (
+    "0.02 + {}",
+    "0.02 - {}",
+    "0.02 / {}",
+    "0.02 // {}",
+    "0.02 % {}",
+    "0.02 ** {}",
+    "{}",
+    "{} * 0.02",
+    "-(0.02 * {})",
+    "-0.98 * {}",
+    "1.02 * {}",
+    "-0.02 * {}",
+    "0.02 * -{}",
+)
+TOKEN, TABLE = "torch.randn(d_model)", "torch.randn(1 + patches, d_model)"
+
 EQUIVALENT: dict[str, dict[str, str]] = {
     "patchify": {
         "batch, channels, rows, columns = (-pictures).shape": SIGN,
@@ -42,5 +62,18 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "interleave_tokens": {
         "return torch.stack(kinds, dim=-2).flatten(1, 2)": AXES,
         "return torch.stack(kinds, dim=2).flatten(1, -2)": AXES,
+    },
+    "ViT": {
+        **{f"self.class_token = nn.Parameter({one.format(TOKEN)})": INITIAL for one in FIRST},
+        **{f"self.positions = nn.Parameter({one.format(TABLE)})": INITIAL for one in FIRST},
+        "patches = columns // size * (rows // size)": PRODUCT,
+        "self.embed = nn.Linear(size ** 2 * channels, d_model)": PRODUCT,
+        "self.embed = nn.Linear(channels * (-size) ** 2, d_model)": "a square has no sign",
+        "self.positions = nn.Parameter(0.02 * torch.randn(patches + 1, d_model))": SUM,
+        "self.blocks = nn.ModuleList((EncoderBlock(d_model, heads, d_model * 2)"
+        " for _ in range(layers)))": PRODUCT,
+        "first = self.class_token.expand(len(pictures), 1, -1)": "as many as patches: a batch",
+        "first = self.class_token.expand(len(-patches), 1, -1)": SIGN,
+        "x = self.positions + torch.cat([first, patches], dim=1)": SUM,
     },
 }

@@ -1,5 +1,6 @@
 """Weights of blocks, and trials turned into others."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,7 +15,8 @@ State = dict[str, Tensor]
 
 def matrix(rng: Generator, rows: int, columns: int) -> Tensor:
     """Draw a matrix that keeps the size of what it is applied to."""
-    return torch.randn(rows, columns, generator=rng) * columns**-0.5
+    drawn = torch.randn(rows, columns, generator=rng)
+    return drawn / math.sqrt(columns)
 
 
 def vector(rng: Generator, size: int, mean: float = 0.0) -> Tensor:

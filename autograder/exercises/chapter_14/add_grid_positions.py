@@ -293,7 +293,7 @@ def by_grid(tokens: Tensor, columns: int) -> Tensor:
     down = _code(torch.arange(rows, device=tokens.device), half).to(tokens.dtype)
     across = _code(torch.arange(columns, device=tokens.device), half).to(tokens.dtype)
     grid = tokens.reshape(batch, rows, columns, width)
-    first, second = grid.split(half, dim=-1)
+    first, second = torch.split(grid, half, dim=-1)
     return torch.cat([first + down[:, None], second + across], -1).flatten(1, 2)
 
 

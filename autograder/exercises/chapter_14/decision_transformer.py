@@ -4,6 +4,7 @@ Out of scope: padding, actions that are vectors, and how an episode is played.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
@@ -562,7 +563,7 @@ class OneHead(_Parts):
 
     def through(self, x: Tensor) -> Tensor:
         for block in self.blocks:
-            attend = block.attend
+            attend: Any = block.attend
             attend.heads, attend.kv_heads, attend.width = 1, 1, x.shape[-1]
             x, _ = block(x)
         return x
@@ -590,8 +591,8 @@ class EncoderBlocks(DecisionTransformer):
 
     def forward(self, returns: Tensor, states: Tensor, chosen: Tensor, steps: Tensor) -> Tensor:
         when = self.embed_step(steps)
-        kinds = (self.embed_return(returns[..., None]), self.embed_state(states))
-        kinds = (*kinds, self.embed_action(chosen))
+        wanted, seen = self.embed_return(returns[..., None]), self.embed_state(states)
+        kinds = wanted, seen, self.embed_action(chosen)
         x = interleave_tokens(*(kind + when for kind in kinds))
         for block in self.blocks:
             x = block(x)

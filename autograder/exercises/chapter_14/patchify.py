@@ -159,7 +159,9 @@ def every_other_pixel(pictures: Tensor, size: int) -> Tensor:
 
 def strips(pictures: Tensor, size: int) -> Tensor:
     """The pictures are cut into strips from left to right, not into squares."""
-    return pictures.unflatten(2, (-1, size)).transpose(1, 2).flatten(2)
+    batch, channels, rows, columns = pictures.shape
+    cut = pictures.reshape(batch, channels, rows // size, size, columns)
+    return cut.transpose(1, 2).flatten(2)
 
 
 def overlapping(pictures: Tensor, size: int) -> Tensor:
@@ -246,8 +248,8 @@ def by_convolution(pictures: Tensor, size: int) -> Tensor:
 
 
 def by_splitting(pictures: Tensor, size: int) -> Tensor:
-    strips = pictures.split(size, dim=-2)
-    patches = [patch for strip in strips for patch in strip.split(size, dim=-1)]
+    strips = torch.split(pictures, size, dim=-2)
+    patches = [patch for strip in strips for patch in torch.split(strip, size, dim=-1)]
     return torch.cat([patch.flatten(1).unsqueeze(1) for patch in patches], 1)
 
 

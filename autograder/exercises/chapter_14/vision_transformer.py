@@ -4,6 +4,7 @@ Out of scope: pictures of another size than the table was made for, and training
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
@@ -323,7 +324,8 @@ class ChannelsLast(_Parts):
 
     def cut(self, pictures: Tensor) -> Tensor:
         patches = super().cut(pictures)
-        return patches.unflatten(2, (pictures.shape[1], -1)).mT.flatten(2)
+        apart = patches.reshape(*patches.shape[:2], pictures.shape[1], -1)
+        return apart.mT.flatten(2)
 
 
 class CutByReshape(_Parts):
@@ -469,7 +471,8 @@ class OneHead(_Parts):
 
     def through(self, x: Tensor) -> Tensor:
         for block in self.blocks:
-            block.attend.heads = 1
+            attend: Any = block.attend
+            attend.heads = 1
             x = block(x)
         return x
 
@@ -619,8 +622,8 @@ class PictureByPicture(nn.Module):
 
     def one(self, picture: Tensor) -> Tensor:
         s = self.size
-        strips = picture.split(s, dim=1)
-        patches = [patch.flatten() for strip in strips for patch in strip.split(s, dim=2)]
+        strips = torch.split(picture, s, dim=1)
+        patches = [patch.flatten() for strip in strips for patch in torch.split(strip, s, dim=2)]
         tokens = [self.class_token, *map(self.embed, patches)]
         x = (torch.stack(tokens) + self.positions).unsqueeze(0)
         for block in self.blocks:
