@@ -38,7 +38,7 @@ class ModelMap:
     after: Sequence[Part]
 
     def _repr_html_(self) -> str:
-        """Give the drawing: links in it are reached by the Tab key; colours are those of the page."""
+        """Give the drawing: the Tab key reaches its links; its colours are those of the page."""
         boxes = [*self.before, *self.block, *self.after]
         tops = [16 + i * (HEIGHT + GAP) for i in range(len(boxes))]
         first, last = len(self.before), len(self.before) + len(self.block)
