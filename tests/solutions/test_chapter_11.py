@@ -304,7 +304,7 @@ TOKENS = ids(1, 11, 3, 4)
 SOURCE, LENGTHS = ids(2, 11, 3, 5), torch.tensor([2, 5, 3])
 WHOLE = EncoderDecoder(11, 12, layers=1, heads=2, d_ff=7)
 TRACED = [
-    (CausalSelfAttention(12, 6, 2).forward, (X,)),
+    (CausalSelfAttention(12, 6, 2).forward, (X, None, torch.ones(3, 4, dtype=torch.bool))),
     (EncoderBlock(12, 2, 7).forward, (X,)),
     (DecoderBlock(12, 6, 7, 2).forward, (X,)),
     (TransformerLM(11, 12, layers=1, heads=6, d_ff=7, kv_heads=2).forward, (TOKENS,)),
