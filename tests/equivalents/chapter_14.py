@@ -76,4 +76,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "first = self.class_token.expand(len(-patches), 1, -1)": SIGN,
         "x = self.positions + torch.cat([first, patches], dim=1)": SUM,
     },
+    "DecisionTransformer": {
+        "self.blocks = nn.ModuleList((DecoderBlock(d_model, heads, d_model * 2)"
+        " for _ in range(layers)))": PRODUCT,
+        "wanted = when + self.embed_return(returns[..., None])": SUM,
+        "seen = when + self.embed_state(states)": SUM,
+        "done = when + self.embed_action(chosen)": SUM,
+    },
 }

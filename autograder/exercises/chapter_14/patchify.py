@@ -272,7 +272,7 @@ EXERCISE = Exercise(
     difficulty=3,
     statement=(
         "Cut each picture into squares that do not overlap, and write every square as one row of "
-        "numbers. The rows are the tokens of chapter 14: a linear layer will make vectors of them. "
+        "numbers. They are to be the tokens: a linear layer will make vectors of them. "
         "Any operation of torch may be used."
     ),
     example=(
