@@ -1,0 +1,32 @@
+"""Changed answers of chapter 13 that compute the same function, and why.
+
+The changed line, exactly as it is printed -> the reason.
+"""
+
+NEVER_BELOW = "a temperature is not below 0"
+ZERO = "there is one zero only"
+ABOVE_NONE = "nothing is above the maximum"
+LAST = "by default it is the last axis"
+ORDER = "the smaller of two numbers has no order"
+PRODUCT = "a product of numbers has no order"
+SIGN = "a sign does not change a shape, dtype or device"
+
+COLD = (
+    "\n    best = logits.amax(-1, keepdim=True)\n    return logits.masked_fill(logits {} best, -torch.inf)"
+)
+
+EQUIVALENT: dict[str, dict[str, str]] = {
+    "apply_temperature": {
+        "if temperature <= 0:" + COLD.format("<"): NEVER_BELOW,
+        "if -temperature == 0:" + COLD.format("<"): ZERO,
+        "if temperature == 0:" + COLD.format("!="): ABOVE_NONE,
+    },
+    "top_k_filter": {
+        "best = logits.topk(min(k, logits.shape[-1])).values": LAST,
+        "best = logits.topk(min(logits.shape[-1], k), -1).values": ORDER,
+        "best = logits.topk(min(k, (-logits).shape[-1]), -1).values": SIGN,
+    },
+    "sample_token": {
+        "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
+    },
+}
