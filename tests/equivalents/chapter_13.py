@@ -10,10 +10,9 @@ LAST = "by default it is the last axis"
 ORDER = "the smaller of two numbers has no order"
 PRODUCT = "a product of numbers has no order"
 SIGN = "a sign does not change a shape, dtype or device"
+SPARE = "scatter leaves alone what the indices do not reach"
 
-COLD = (
-    "\n    best = logits.amax(-1, keepdim=True)\n    return logits.masked_fill(logits {} best, -torch.inf)"
-)
+COLD = "\n    best = logits.amax(-1, keepdim=True)\n    return logits.masked_fill(logits {} best, -torch.inf)"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "apply_temperature": {
@@ -25,6 +24,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "best = logits.topk(min(k, logits.shape[-1])).values": LAST,
         "best = logits.topk(min(logits.shape[-1], k), -1).values": ORDER,
         "best = logits.topk(min(k, (-logits).shape[-1]), -1).values": SIGN,
+    },
+    "top_p_filter": {
+        "ordered, order = logits.sort(descending=True)": LAST,
+        "hidden = torch.zeros_like(mass, dtype=torch.bool)": "both have the same shape",
+        "hidden = torch.zeros_like(-logits, dtype=torch.bool)": SIGN,
+        "hidden = hidden.scatter(-1, order[..., 1:], mass[..., :-1] > p)": "no sum is exactly p",
+        "hidden = hidden.scatter(-1, order[..., 1:], mass >= p)": SPARE,
+        "hidden = hidden.scatter(-1, order[..., 1:], mass[...] >= p)": SPARE,
     },
     "sample_token": {
         "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
