@@ -12,7 +12,10 @@ PRODUCT = "a product of numbers has no order"
 SIGN = "a sign does not change a shape, dtype or device"
 SPARE = "scatter leaves alone what the indices do not reach"
 
-COLD = "\n    best = logits.amax(-1, keepdim=True)\n    return logits.masked_fill(logits {} best, -torch.inf)"
+COLD = (
+    "\n    best = logits.amax(-1, keepdim=True)"
+    "\n    return logits.masked_fill(logits {} best, -torch.inf)"
+)
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "apply_temperature": {
@@ -35,5 +38,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "sample_token": {
         "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
+    },
+    "speculative_accept": {
+        "for i, token in enumerate(draft):\n"
+        "    if guess[i, token] * uniforms[i] >= target[i, token]:\n"
+        "        rest = (target[i] - guess[i]).clamp(min=0)\n"
+        "        kept = draft[:i]\n"
+        "        break\n"
+        "else:\n"
+        "    rest, kept = (target[-1], draft)": PRODUCT,
     },
 }
