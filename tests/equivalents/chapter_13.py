@@ -1,0 +1,51 @@
+"""Changed answers of chapter 13 that compute the same function, and why.
+
+The changed line, exactly as it is printed -> the reason.
+"""
+
+NEVER_BELOW = "a temperature is not below 0"
+ZERO = "there is one zero only"
+ABOVE_NONE = "nothing is above the maximum"
+LAST = "by default it is the last axis"
+ORDER = "the smaller of two numbers has no order"
+PRODUCT = "a product of numbers has no order"
+SIGN = "a sign does not change a shape, dtype or device"
+SPARE = "scatter leaves alone what the indices do not reach"
+
+COLD = (
+    "\n    best = logits.amax(-1, keepdim=True)"
+    "\n    return logits.masked_fill(logits {} best, -torch.inf)"
+)
+
+EQUIVALENT: dict[str, dict[str, str]] = {
+    "apply_temperature": {
+        "if temperature <= 0:" + COLD.format("<"): NEVER_BELOW,
+        "if -temperature == 0:" + COLD.format("<"): ZERO,
+        "if temperature == 0:" + COLD.format("!="): ABOVE_NONE,
+    },
+    "top_k_filter": {
+        "best = logits.topk(min(k, logits.shape[-1])).values": LAST,
+        "best = logits.topk(min(logits.shape[-1], k), -1).values": ORDER,
+        "best = logits.topk(min(k, (-logits).shape[-1]), -1).values": SIGN,
+    },
+    "top_p_filter": {
+        "ordered, order = logits.sort(descending=True)": LAST,
+        "hidden = torch.zeros_like(mass, dtype=torch.bool)": "both have the same shape",
+        "hidden = torch.zeros_like(-logits, dtype=torch.bool)": SIGN,
+        "hidden = hidden.scatter(-1, order[..., 1:], mass[..., :-1] > p)": "no sum is exactly p",
+        "hidden = hidden.scatter(-1, order[..., 1:], mass >= p)": SPARE,
+        "hidden = hidden.scatter(-1, order[..., 1:], mass[...] >= p)": SPARE,
+    },
+    "sample_token": {
+        "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
+    },
+    "speculative_accept": {
+        "for i, token in enumerate(draft):\n"
+        "    if guess[i, token] * uniforms[i] >= target[i, token]:\n"
+        "        rest = (target[i] - guess[i]).clamp(min=0)\n"
+        "        kept = draft[:i]\n"
+        "        break\n"
+        "else:\n"
+        "    rest, kept = (target[-1], draft)": PRODUCT,
+    },
+}
