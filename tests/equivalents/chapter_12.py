@@ -13,6 +13,11 @@ SQUARED = "a square has no sign"
 SIGNS = "two signs cancel: the table is divided by its own sums"
 LAST = "of two axes, the second is the last"
 ALIKE = "all gradients have one dtype"
+CPU = "the generators of the checks are on the CPU, and so is what they draw"
+SIGN_OF_TEXT = "a sign does not change a length or device"
+THERE = "both are on the device of the text"
+
+DRAWN = "starts = torch.randint(len(tokens) - context, (batch, 1), generator=generator"
 
 DOWN = "return floor + (peak - floor) * "
 
@@ -34,6 +39,16 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "lm_loss": {
         "wide = logits.to(torch.promote_types(torch.float32, logits.dtype))": WIDER,
         "wide = logits.to(torch.promote_types((-logits).dtype, torch.float32))": SIGN,
+    },
+    "make_batches": {
+        DRAWN + ")": CPU,
+        DRAWN + ", device=tokens.device)": CPU,
+        DRAWN.replace("tokens", "-tokens") + ", device=generator.device)": SIGN_OF_TEXT,
+        "along = torch.arange(1 + context, device=tokens.device)": SUM,
+        "along = torch.arange(context + 1, device=(-tokens).device)": SIGN_OF_TEXT,
+        "pieces = tokens[along + starts.to(tokens.device)]": SUM,
+        "pieces = tokens[starts.to(along.device) + along]": THERE,
+        "pieces = tokens[starts.to((-tokens).device) + along]": SIGN_OF_TEXT,
     },
     "bigram_table": {
         "pairs = tokens[1:] + tokens[:-1] * vocabulary": SUM,
