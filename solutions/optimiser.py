@@ -107,8 +107,8 @@ def clip_gradients(
 ) -> tuple[list[Tensor], Tensor]:
     """Shorten gradients that are, all together, longer than a limit.
 
-    gradients  tensors of any shapes, taken as one long vector; none of them
-               is changed
+    gradients  tensors of any shapes and one dtype, taken as one long vector;
+               none of them is changed
     limit      the longest that this vector may be
     ->         gradients of the same direction and dtype, in the same order,
                and the length () of the long vector before, float32 where

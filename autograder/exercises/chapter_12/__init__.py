@@ -3,13 +3,13 @@
 CHAPTER = "12_training"
 
 ORDER = (
-    "bits_per_character",
     "make_batches",
     "lm_loss",
+    "bits_per_character",
     "bigram_table",
-    "lr_schedule",
     "adamw_step",
     "parameter_groups",
+    "lr_schedule",
     "clip_gradients",
     "trainer",
 )

@@ -34,7 +34,8 @@ def _trial(
 ) -> Trial:
     """Draw gradients; without a limit, it is a share of their length."""
     of = sizes(rng, "B D F")
-    gradients = tuple((i + 1) * normal(rng, axes, of) for i, axes in enumerate(shapes))
+    drawn = [(i + 1) * normal(rng, axes, of) for i, axes in enumerate(shapes)]
+    gradients = tuple(g if g.ndim else g + g.sign() for g in drawn)  # one number is not tiny
     if limit is None:
         limit = round(share * _length(gradients), 3)
     words = ", ".join(described(f"g{i}", axes, of) for i, axes in enumerate(shapes))
