@@ -143,7 +143,7 @@ def test_an_answer_of_another_kind_gets_no_points_and_no_crash(exercise, value):
 
 @every_mistake
 def test_a_known_mistake_is_caught_and_named_on_several_seeds(exercise, mistake):
-    for seed in SEEDS[:3]:
+    for seed in SEEDS[:2]:
         report = judged(exercise, mistake, seed)
         assert report.score < exercise.points
         assert report.verdict != Verdict.GRADER_ERROR

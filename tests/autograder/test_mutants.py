@@ -10,10 +10,14 @@ from autograder.catalogue import exercise as find
 from autograder.catalogue import exercises
 
 
+MOST = 60  # mutants of one answer that are judged here; `python tests/mutation.py` judges all
+
+
 @cache
 def outcomes(name: str) -> list[Outcome]:
-    """Judge every mutant of one exercise, once for all tests here."""
-    return [outcome(find(name), mutant) for mutant in mutants(find(name).solution)]
+    """Judge mutants from all over an answer, once for all tests here."""
+    made = mutants(find(name).solution)
+    return [outcome(find(name), mutant) for mutant in made[:: -(-len(made) // MOST)]]
 
 
 @pytest.mark.parametrize("name", exercises())
@@ -40,8 +44,9 @@ def test_some_of_the_changed_answers_get_a_cause(name):
 
 @pytest.mark.parametrize("name", exercises())
 def test_the_table_of_equivalents_holds_nothing_stale(name):
-    passed = {one.mutant.name for one in outcomes(name) if one.passed}
-    assert set(EQUIVALENT.get(name, {})) <= passed
+    told = set(EQUIVALENT.get(name, {}))
+    assert told <= {mutant.name for mutant in mutants(find(name).solution)}
+    assert told.isdisjoint(one.mutant.name for one in outcomes(name) if not one.passed)
     assert all(EQUIVALENT.get(name, {}).values())
 
 
