@@ -5,6 +5,9 @@ for one, or an answer that reads one could not be followed any further. So for e
 far away a copy with its numbers lies on the CPU. Each operation is done twice, on the shapes far
 away and on the copies. Tensors that share memory far away share it here: what is kept for each
 piece of far memory is one piece of near memory.
+
+The room for one tensor can be bounded. So work that should not be done is seen without a clock and
+without filling the memory of anybody's machine.
 """
 
 from __future__ import annotations
@@ -29,15 +32,23 @@ MAKERS = (torch.tensor, torch.as_tensor, torch.asarray, NEW)
 Storage = torch.UntypedStorage
 
 
+class NoRoomError(Exception):
+    """A tensor was made that has more numbers than there is room for."""
+
+
 class FarAway(Elsewhere):
     """Within this mode "meta" is a device with numbers that does not mix with the CPU."""
 
-    def __init__(self) -> None:
-        """Begin with no tensors far away."""
+    def __init__(self, room: int | None = None) -> None:
+        """Begin with no tensors far away.
+
+        room  how many numbers one piece of memory may hold; None: no bound
+        """
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         # by the address of the far memory, which is held so that no other gets its address
         self._near: dict[int, tuple[Storage, Storage]] = {}
         self._making = _Making(self)
+        self._room = room
 
     def __enter__(self) -> FarAway:
         """Begin, and follow what is made of numbers, too."""
@@ -104,6 +115,8 @@ class FarAway(Elsewhere):
 
     def _note(self, made: Tensor, near: Tensor) -> None:
         storage = made.untyped_storage()
+        if self._room is not None and storage.nbytes() > self._room * made.itemsize:
+            raise NoRoomError(f"it makes a tensor with more than {self._room:,} numbers")
         self._near[storage._cdata] = (storage, near.untyped_storage())
 
     def _known(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -224,6 +224,7 @@ def request_data(request: Request) -> Data:
         "cotangent": request.cotangent,
         "watch": request.watch,
         "elsewhere": request.elsewhere,
+        "room": request.room,
     }
 
 
@@ -237,6 +238,7 @@ def as_request(data: Data) -> Request:
         cotangent=data["cotangent"],
         watch=data["watch"],
         elsewhere=data["elsewhere"],
+        room=data["room"],
     )
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.elsewhere import Elsewhere, WrongDeviceError
-from autograder.faraway import FarAway
+from autograder.faraway import FarAway, NoRoomError
 from autograder.faults import Fault, FaultKind
 from autograder.limits import OutOfTime, deadline
 from autograder.watched import Watching
@@ -237,7 +237,7 @@ def _differs(old: Data, new: Data) -> bool:
 def _carried(request: Request) -> tuple[contextlib.AbstractContextManager[Any], Request]:
     """Carry what is asked to its device, and give the mode that is strict about devices."""
     if request.elsewhere:
-        far = FarAway()
+        far = FarAway(request.room)
         return far, map_request(far.carry, request)
     arguments = [value for call in request.calls for value in (*call.args, *call.kwargs.values())]
     on_meta = any(isinstance(value, Tensor) and value.is_meta for value in arguments)
@@ -324,7 +324,7 @@ def _is_stub(error: BaseException, text: str) -> bool:
 
 
 def _described(error: BaseException) -> str:
-    if isinstance(error, _WeightsError):
+    if isinstance(error, (_WeightsError, NoRoomError)):
         return str(error)
     if TO_NUMPY in str(error):
         return "numpy reads tensors on the CPU alone: `.cpu()` would bring it there"

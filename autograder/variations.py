@@ -21,9 +21,9 @@ def in_dtypes(trial: Trial, dtypes: tuple[torch.dtype, ...] = DTYPES) -> Iterato
         yield _as(trial, dtype)
 
 
-def elsewhere(trial: Trial) -> Trial:
-    """Give the trial on a device other than the CPU."""
-    request = replace(trial.request, elsewhere=True)
+def elsewhere(trial: Trial, room: int | None = None) -> Trial:
+    """Give the trial on a device other than the CPU, where one tensor has so much room."""
+    request = replace(trial.request, elsewhere=True, room=room)
     return Trial(request, f"{trial.inputs}, on another device", trial.sizes, trial.returns)
 
 

@@ -55,6 +55,7 @@ class Request:
                a tuple, its first item counts
     watch      dotted names of functions whose use the reply must tell
     elsewhere  whether all tensors are carried to a device other than the CPU before
+    room       how many numbers one tensor may have there; None: as many as it likes
     """
 
     calls: tuple[Call, ...]
@@ -64,6 +65,7 @@ class Request:
     cotangent: Tensor | None = None
     watch: tuple[str, ...] = ()
     elsewhere: bool = False
+    room: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,4 +153,5 @@ def map_request(change: Callable[[Tensor], Tensor], request: Request) -> Request
         cotangent=map_tensors(change, request.cotangent),
         watch=request.watch,
         elsewhere=request.elsewhere,
+        room=request.room,
     )

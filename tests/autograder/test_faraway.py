@@ -157,6 +157,15 @@ def test_a_tensor_from_outside_is_followed_by_its_shape():
             (x + outside).sum().item()
 
 
+def test_there_may_be_no_room_for_a_large_tensor():
+    table = Request((Call((X,)),), elsewhere=True, room=8)
+    reply = perform(lambda x: x.mT @ x, table)
+    assert "more than 8 numbers" in reply.fault.message
+    assert reply.fault.kind == "exception"
+    view = perform(lambda x: x.expand(4, 2, 3)[:, 0] * 0.5 if len(x) > 2 else x.mT, table)
+    assert view.fault is None
+
+
 def test_the_given_tensors_are_not_changed():
     near = X.clone()
     perform(lambda x: x.zero_(), Request((Call((near,)),), elsewhere=True))

@@ -184,6 +184,8 @@ def test_a_request_survives():
         train=True,
         cotangent=torch.ones(2),
         watch=("torch.softmax",),
+        elsewhere=True,
+        room=1000,
     )
     assert same(
         request_data(as_request(decode(encode(request_data(request))))), request_data(request)

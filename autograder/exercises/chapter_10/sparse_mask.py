@@ -62,7 +62,7 @@ def one_token(rng: Generator) -> Iterator[Trial]:
 
 
 def several_hundred(rng: Generator) -> Iterator[Trial]:
-    yield _trial(integer(rng, 290, 300), 7, 3, 11)
+    yield _trial(integer(rng, 258, 262), 7, 3, 11)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:

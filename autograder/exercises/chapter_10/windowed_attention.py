@@ -4,18 +4,17 @@ Out of scope: fewer queries than keys (rolling_cache_step), shared key/value hea
 
 That the work grows with n w, and not with n n, is seen without a clock: values at the beginning of
 a long text are NaN. Who multiplies them by a weight of 0 gets NaN everywhere; who never touches
-them does not notice.
+them does not notice. And a device is told to have no room for a table of all pairs.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from autograder.compare import inputs_kept, one_by_one, values
+from autograder.compare import inputs_kept, one_by_one, second_half, values
 from autograder.exercises.chapter_10 import CHAPTER
 from autograder.exercises.chapter_10._draws import Sizes, drawn_sizes, layouts, qkv, words
 from autograder.inputs import integer
@@ -29,12 +28,13 @@ from autograder.slips import (
 from autograder.spec import Case, Exercise, Trial
 from autograder.torch_attention import READY_MADE_ATTENTION
 from autograder.variations import backward, elsewhere, in_dtypes
-from autograder.wire import Call, Reply, Request, call
+from autograder.wire import Call, Request, call
 from solutions.masked import masked_attention
 from solutions.masks import causal_mask
 from solutions.windows import window_mask, windowed_attention
 
 RETURNS = "B H L W"
+ROOM = 20_000
 
 
 def _given(tensors: list[Tensor], of: Sizes, w: int, note: str = "") -> Trial:
@@ -89,6 +89,12 @@ def far_untouched(rng: Generator) -> Iterator[Trial]:
     q, k, v = qkv(rng, of)
     v[:, :, :20] = math.nan
     yield _given([q, k, v], of, 3, ", NaN in the first 20 values, answers of the second half")
+
+
+def no_table(rng: Generator) -> Iterator[Trial]:
+    """There is no room for a number for each pair of tokens, even of one example and head."""
+    of = {"B": 1, "H": 1, "L": integer(rng, 160, 170), "K": 3, "W": 4}
+    yield elsewhere(_given(qkv(rng, of), of, 3, f", room for {ROOM:,} numbers in a tensor"), ROOM)
 
 
 def later_unheard(rng: Generator) -> Iterator[Trial]:
@@ -154,16 +160,6 @@ def devices(rng: Generator) -> Iterator[Trial]:
     yield elsewhere(_trial(rng, 3, L=10))
 
 
-def far_rows(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine the second half of the rows; near what is spoilt, anything may come out."""
-    half = trial.sizes["L"] // 2
-    want = replace(expected, values=(expected.values[0][:, :, half:],))
-    mine = next(iter(reply.values), None)
-    if isinstance(mine, Tensor) and mine.shape == expected.values[0].shape:
-        reply = replace(reply, values=(mine[:, :, half:],))
-    return values(replace(trial, returns=""), reply, want, tolerance)
-
-
 CASES = (
     Case("each token attends within its window", whole_blocks, values, weight=2),
     Case("the length need not be a multiple of the window", uneven, values, weight=2),
@@ -171,7 +167,8 @@ CASES = (
     Case("a window as long as the text, and longer", wide, values),
     Case("works with one token, head, example or entry", small, values),
     Case("works where sizes happen to be equal", equal_sizes, values),
-    Case("values far outside the window are never touched", far_untouched, far_rows, weight=8),
+    Case("values far outside the window are never touched", far_untouched, second_half, weight=4),
+    Case("no table of all pairs is made", no_table, values, weight=4),
     Case("loud keys outside the window change nothing", later_unheard, values),
     Case("very negative scores in the window still count", low_scores, values),
     Case("one call does not depend on the calls before", several_calls, values),
@@ -472,6 +469,8 @@ EXERCISE = Exercise(
         "Scores are divided by the root of K. The values may have another width, W.",
         "The check sets values at the beginning of a long text to NaN and looks at tokens that "
         "stand more than 100 places behind them. Even a weight of 0 times NaN is NaN.",
+        "It also tries a text of 160 tokens or more, with w = 3, on a device where no tensor may "
+        "have more than 20,000 numbers: a table of all n x n scores does not fit, and no other.",
         "Loops over tokens or blocks are fine. Any length is allowed, not only multiples of w.",
     ),
     hints=(
