@@ -66,8 +66,9 @@ class Workpiece:
         return tuple(tell[one]() for one in self.told)
 
     def _changed(self, module: nn.Module, now: Mapping[str, Tensor]) -> bool:
-        known = {name for name, _ in module.named_parameters()} | {*self.tied[1:]}
-        same = now.keys() == self.state.keys() == known
+        learned = {name for name, _ in module.named_parameters(remove_duplicate=False)}
+        distinct = len([*module.parameters()]) + len(self.tied[1:])
+        same = now.keys() == self.state.keys() == learned and distinct == len(self.state)
         return not same or any(
             now[name].shape != value.shape or bool((now[name] != value).any())
             for name, value in self.state.items()

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from autograder.elsewhere import WrongDeviceError
 from autograder.faraway import FarAway
@@ -98,6 +99,34 @@ def test_a_carried_tensor_keeps_its_layout(order, start):
     assert (x.shape, x.stride(), x.dtype) == (near.shape, near.stride(), near.dtype)
     with far:
         torch.testing.assert_close(x.cpu(), near)
+
+
+INITIALISERS = {
+    "normal_": nn.init.normal_,
+    "uniform_": nn.init.uniform_,
+    "trunc_normal_": nn.init.trunc_normal_,
+    "trunc_normal_, far from its mean": lambda w: nn.init.trunc_normal_(w, a=1.5, b=4.0),
+    "xavier_normal_": nn.init.xavier_normal_,
+    "kaiming_uniform_": nn.init.kaiming_uniform_,
+    "orthogonal_": nn.init.orthogonal_,
+    "sparse_": lambda w: nn.init.sparse_(w, 0.5),
+    "a method": lambda w: w.data.normal_(0, 0.1),
+    "a copy": lambda w: w.data.copy_(torch.randn_like(w)),
+}
+
+
+@pytest.mark.parametrize("draw", INITIALISERS.values(), ids=INITIALISERS)
+def test_weights_are_drawn_there_as_on_the_cpu(draw):
+    near, far = nn.Parameter(X.clone()), FarAway()
+    torch.manual_seed(5)
+    draw(near)
+    with far:
+        there = nn.Parameter(far.carry(X))
+        torch.manual_seed(5)
+        draw(there)
+        assert there.is_meta
+        torch.testing.assert_close(there.detach().cpu(), near.detach())
+    assert not torch.equal(near, X)
 
 
 def builds_on_the_cpu(x):
