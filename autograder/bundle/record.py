@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from autograder import compare
 from autograder.frames import encode, reply_data, request_data
 from autograder.inputs import generator
 from autograder.judge import PUBLIC_SEED, trials
 from autograder.perform import perform
-from autograder.recorded import CASE_FILE, EXERCISE_FILE
+from autograder.recorded import CASE_FILE, EXERCISE_FILE, examine_named
 from autograder.spec import Case, Exercise, Implementation, Trial
 from autograder.wire import Data, Reply
 
@@ -23,7 +22,7 @@ def recorded_files(exercise: Exercise) -> dict[str, bytes]:
     """Ask the solution and every known mistake what the public seed asks, and write it down.
 
     ->  file name -> its bytes, the same each time
-    Raises ValueError if an examine function is not one of `autograder.compare`.
+    Raises ValueError if an examine function is in no module that a bundle holds.
     """
     files = {EXERCISE_FILE: encode(_exercise_data(exercise))}
     for number, case in enumerate(exercise.cases):
@@ -55,10 +54,11 @@ def _who(implementation: Implementation, words: str) -> Data:
 
 def _case_words(exercise: Exercise, case: Case) -> Data:
     name = getattr(case.examine, "__name__", "")
-    if getattr(compare, name, None) is not case.examine:
+    if examine_named(name) is not case.examine:
         raise ValueError(
             f"{exercise.id}, case {case.behaviour!r}: its examine function is not in "
-            "autograder/compare.py, where a class bundle finds it by name; move it there"
+            "autograder/compare.py or passages.py, where a class bundle finds it by name; move it "
+            "there"
         )
     return {
         "plain": _plain(case, CODE_OF_CASE),

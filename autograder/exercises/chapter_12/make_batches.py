@@ -9,15 +9,20 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from autograder.compare import named
-from autograder.compare import values as compared
 from autograder.exercises.chapter_12 import CHAPTER
 from autograder.inputs import described, integer
 from autograder.lent import Chance
+from autograder.passages import (
+    passages,
+    passages_and_text_kept,
+    passages_drawn_alike,
+    passages_drawn_anew,
+    passages_from_everywhere,
+)
 from autograder.slips import on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere
-from autograder.wire import Reply, call
+from autograder.wire import call
 from solutions.corpus import make_batches
 
 
@@ -30,7 +35,7 @@ def _trial(rng: Generator, length: int, context: int, batch: int) -> Trial:
     of = {"N": length, "L": context, "B": batch}
     words = f"{described('tokens', 'N', of)}, context = {context}, batch = {batch}"
     request = call(_text(rng, length), context, batch, Chance(integer(rng, 0, 10**6)))
-    return Trial(request, words, of)
+    return Trial(request, words, of, "inputs, targets")
 
 
 def pieces(rng: Generator) -> Iterator[Trial]:
@@ -92,114 +97,18 @@ def devices(rng: Generator) -> Iterator[Trial]:
     yield elsewhere(_trial(rng, 50, 6, 4))
 
 
-def cut(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine each batch: pieces of the text, and what follows, wherever they begin."""
-    if reply.fault or expected.values[0][0].is_meta:
-        return compared(trial, reply, expected, tolerance)
-    for number, (got, one) in enumerate(zip(reply.values, trial.request.calls, strict=False)):
-        problem = _strange(got, *one.args[:3])
-        if problem:
-            return f"call {number + 1}: {problem}" if len(reply.values) > 1 else problem
-    return None if len(reply.values) == len(expected.values) else "a call gave nothing"
-
-
-def spread(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine whether all places come up, about equally often, in a disorderly way."""
-    problem = cut(trial, reply, expected, tolerance)
-    if problem:
-        return problem
-    tokens, context, batch, _ = trial.request.calls[0].args
-    starts = _starts(reply.values[0][0], tokens)
-    counts = starts.bincount(minlength=len(tokens) - context)
-    if int((counts == 0).sum()):
-        return f"{int((counts == 0).sum())} of {len(counts)} places never come up in {batch} pieces"
-    usual = batch / len(counts)
-    if bool(((counts - usual).abs() > 6 * usual**0.5).any()):
-        return f"some places come up {counts.max()} times, some {counts.min()} times"
-    repeats = float((starts[1:] == starts[:-1]).double().mean()) * len(counts)
-    follows = float(((starts[1:] - starts[:-1]) % len(counts) == 1).double().mean()) * len(counts)
-    if max(repeats, follows) > 2.5 or repeats < 0.2:
-        return "where a piece begins tells where the next one does"
-    return None
-
-
-def same(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine two calls with equal generators."""
-    problem = cut(trial, reply, expected, tolerance)
-    if problem:
-        return problem
-    first, second = reply.values
-    equal = all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
-    return None if equal else "equal generators gave different batches"
-
-
-def different(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine two calls with different generators."""
-    problem = cut(trial, reply, expected, tolerance)
-    if problem:
-        return problem
-    first, second = reply.values
-    return "another generator gave the same batch" if torch.equal(first[0], second[0]) else None
-
-
-def unchanged(trial: Trial, reply: Reply, expected: Reply, tolerance: float | None) -> str | None:
-    """Examine whether the text is still what it was."""
-    if reply.changed:
-        return "the text had other numbers after the call than before"
-    return cut(trial, reply, expected, tolerance)
-
-
-def _strange(got: object, tokens: Tensor, context: int, batch: int) -> str | None:
-    """Say what is wrong with a batch, whichever places it is from."""
-    if not isinstance(got, (tuple, list)) or len(got) != 2:
-        return f"{named(got)} came back where 2 things (inputs, targets) were asked"
-    for name, one in zip(("inputs", "targets"), got, strict=True):
-        problem = _no_ids(one, (batch, context), tokens.dtype)
-        if problem:
-            return f"{name}: {problem}"
-    inputs, targets = got
-    return _no_pieces(inputs, targets, tokens)
-
-
-def _no_ids(got: object, shape: tuple[int, int], dtype: torch.dtype) -> str | None:
-    """Say why these cannot be the token ids of a batch."""
-    if not isinstance(got, Tensor):
-        return f"{named(got)} came back where one tensor was asked"
-    if tuple(got.shape) != shape:
-        return f"shape {tuple(got.shape)} where (B, L) = {shape} was asked"
-    return None if got.dtype == dtype else f"{got.dtype} where the text has {dtype}"
-
-
-def _no_pieces(inputs: Tensor, targets: Tensor, tokens: Tensor) -> str | None:
-    """Say why these are no pieces of the text and what follows them."""
-    if not bool(torch.isin(torch.cat([inputs, targets]), tokens).all()):
-        return "there are tokens that the text does not have"
-    rows = _starts(inputs, tokens)[:, None] + torch.arange(inputs.shape[1] + 1)
-    if bool((rows >= len(tokens)).any()):
-        return "a piece runs over the end of the text"
-    if not torch.equal(tokens[rows[:, :-1]], inputs):
-        return "a row of the inputs is no piece of the text"
-    right = torch.equal(tokens[rows[:, 1:]], targets)
-    return None if right else "the targets are not the tokens that follow the inputs"
-
-
-def _starts(inputs: Tensor, tokens: Tensor) -> Tensor:
-    """Find where each row begins: no token occurs twice."""
-    return (inputs[:, :1] == tokens).int().argmax(-1)
-
-
 CASES = (
-    Case("inputs are pieces of the text, targets what follows", pieces, cut, weight=2),
-    Case("every place is used, all equally often", every_place, spread, weight=2),
-    Case("the last token is a target when a piece just fits", long_pieces, cut),
-    Case("works with one row, or one token in a row", smallest, cut),
-    Case("works where sizes happen to be equal", equal_sizes, cut),
-    Case("token 0 is a token like any other", small_token_ids, cut),
-    Case("equal generators give equal batches", the_same_chance, same),
-    Case("another generator gives another batch", other_chance, different),
-    Case("the second call does not depend on the first", another_text, cut),
-    Case("the text is not changed", pieces, unchanged),
-    Case("works on whatever device the text is on", devices, cut),
+    Case("inputs are pieces of the text, targets what follows", pieces, passages, weight=2),
+    Case("every place is used, all equally often", every_place, passages_from_everywhere, weight=2),
+    Case("the last token is a target when a piece just fits", long_pieces, passages),
+    Case("works with one row, or one token in a row", smallest, passages),
+    Case("works where sizes happen to be equal", equal_sizes, passages),
+    Case("token 0 is a token like any other", small_token_ids, passages),
+    Case("equal generators give equal batches", the_same_chance, passages_drawn_alike),
+    Case("another generator gives another batch", other_chance, passages_drawn_anew),
+    Case("the second call does not depend on the first", another_text, passages),
+    Case("the text is not changed", pieces, passages_and_text_kept),
+    Case("works on whatever device the text is on", devices, passages),
 )
 
 
