@@ -131,8 +131,9 @@ def _is_dense(shape: list[int], stride: list[int]) -> bool:
 
 
 def _numbers(tensor: Tensor) -> bytes:
-    plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
-    return bytes(plain.view(torch.uint8).numpy().tobytes())
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    flat = plain.as_strided((plain.numel(),), (1,))  # an axis of one place may have any stride
+    return bytes(flat.view(torch.uint8).numpy().tobytes())
 
 
 # Reading

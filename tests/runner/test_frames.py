@@ -84,6 +84,14 @@ def test_an_expanded_tensor_arrives_in_full():
     assert torch.equal(decode(encode(x)), x)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (1, 3), (3, 1)])
+@pytest.mark.parametrize("step", [0, 1, 7])
+def test_an_axis_of_one_place_may_have_any_stride(shape, step):
+    x = torch.arange(9.0)[2:].as_strided(shape, [1 if n > 1 else step for n in shape])
+    assert x.is_contiguous()
+    assert torch.equal(decode(encode(x)), x)
+
+
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn])
 def test_other_dtypes_are_named(dtype):
     back = decode(encode(torch.zeros(2, 3).to(dtype)))
