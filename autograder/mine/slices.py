@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.celltext import LONGEST_CELL, UNREADABLE, Facts, defines, facts, parsed
+from autograder.celltext import LONGEST_CELL, UNREADABLE, Facts, assigns, defines, facts, parsed
 
 FOR_ALL = re.compile(r"from\s+(?:__future__\s+import|\S+\s+import\s+\*)")
 
@@ -36,6 +36,11 @@ class _Statement:
     facts: Facts
 
     @property
+    def is_import(self) -> bool:
+        """Whether it binds names of other modules."""
+        return self.text.startswith(("import ", "from "))
+
+    @property
     def is_for_all(self) -> bool:
         """Whether it counts for all code below: a star import, `from __future__`."""
         return bool(FOR_ALL.match(self.text))
@@ -50,7 +55,7 @@ def answers_in(cells: Sequence[str], exercises: Collection[str]) -> list[Answer]
     statements = [one for cell in cells for one in _statements(cell)]
     found = []
     for name in exercises:
-        at = [i for i, one in enumerate(statements) if _answers(one, name)]
+        at = _answers(statements, name)
         if at:
             others = {*exercises} - {name}
             needed = _needed(statements, at[-1], others)
@@ -59,16 +64,18 @@ def answers_in(cells: Sequence[str], exercises: Collection[str]) -> list[Answer]
     return found
 
 
-def _answers(one: _Statement, name: str) -> bool:
-    is_definition = name in one.facts.defined
-    return defines(one.text, name) or (name in one.facts.bound and not is_definition)
+def _answers(statements: Sequence[_Statement], name: str) -> list[int]:
+    """Find where an exercise is answered: defined, or else given a value, as a lambda is."""
+    defined = [i for i, one in enumerate(statements) if defines(one.text, name)]
+    return defined or [i for i, one in enumerate(statements) if assigns(one.text, name)]
 
 
 def _needed(statements: Sequence[_Statement], at: int, others: Collection[str]) -> set[int]:
     """Find the statements that give a value to what an answer reads, and to what these read.
 
     Of several that bind a name, the last one above counts, or else the last of all, as when the
-    function is called. What changes a value after it was made (`table[0] = 1`) belongs to it.
+    function is called. What changes a value after it was made (`table[0] = 1`) belongs to it; but
+    `nn.init.zeros_(w)` does not change the module `nn`.
     """
     needed, waiting, known = {at}, [at], {*others}
     while waiting:
@@ -78,7 +85,8 @@ def _needed(statements: Sequence[_Statement], at: int, others: Collection[str]) 
             binds = [j for j, one in enumerate(statements) if _gives(one, name)]
             above = [j for j in binds if j < i]
             chosen = {(above or binds)[-1]} if binds else set()
-            chosen |= {j for j, one in enumerate(statements) if name in one.facts.touched and binds}
+            if not any(statements[j].is_import for j in chosen):
+                chosen |= {j for j in range(len(statements)) if name in statements[j].facts.touched}
             waiting += chosen - needed
             needed |= chosen
     return needed

@@ -78,3 +78,13 @@ def test_two_statements_on_a_line_are_divided():
 def test_star_imports_and_future_imports_are_kept():
     cells = ("from __future__ import annotations\nfrom torch import *", SOFTMAX)
     assert texts(*cells)["softmax"] == (*cells[0].split("\n"), SOFTMAX)
+
+
+def test_a_call_into_a_module_does_not_change_it():
+    cells = ("from torch import nn", "model = big()\nnn.init.zeros_(model.w)")
+    answer = "def softmax(x):\n    return nn.Softmax(-1)(x)"
+    assert texts(*cells, answer)["softmax"] == (cells[0], answer)
+
+
+def test_a_definition_counts_before_a_later_assignment():
+    assert texts(SOFTMAX, "right = softmax\nsoftmax = right")["softmax"] == (SOFTMAX,)
