@@ -1,15 +1,20 @@
 """`course mine`: what is in the module, and what is not and why."""
 
 import runpy
+from pathlib import Path
 
 import pytest
 import torch
 
+from autograder.catalogue import exercises
 from autograder.cli import BAD_USAGE, OK, main
+from autograder.course import Course
+from autograder.editions.notebook import instructor_notebook, write
 from autograder.mine import gather as gathering
 from autograder.mine.gather import gather
 from autograder.usage import UsageError
 
+ROOT = Path(__file__).parents[2]
 SOFTMAX = """\
 def softmax(x, dim=-1):
     e = (x - x.amax(dim, keepdim=True)).exp()
@@ -153,3 +158,14 @@ def test_what_is_forbidden_is_not_taken(written, tmp_path):
     found = gather(tmp_path, tmp_path / "mine.py", quiet)
     assert found.passed == []
     assert found.why["softmax"].startswith("forbidden")
+
+
+@pytest.mark.slow
+def test_the_course_s_own_notebooks_give_every_answer(tmp_path):
+    """Whatever else stands in a chapter, its answers are cut out of it whole."""
+    for chapter in Course(ROOT).chapters():
+        notebook = instructor_notebook(Course(ROOT).text(chapter), "https://example.org", "main")
+        write(notebook, tmp_path / f"{chapter}.ipynb")
+    found = gather(tmp_path, tmp_path / "mine.py", quiet)
+    assert found.why == {}
+    assert [one.answer.name for one in found.passed] == [*exercises()]
