@@ -8,6 +8,8 @@ SUM = "a sum has no order"
 FOUR = "2 + 2, 2 * 2 and 2 ** 2 are 4"
 SAME = "attention and the layer that expands have equally many: 4 d^2 + 4 d"
 TRUTH = "minus False is 0, and minus True is not"
+EITHER = "either end will do, in any order"
+UNUSED = "what the initialiser returns is not used"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "count_parameters": {
@@ -52,5 +54,30 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return (2 + (vocabulary + positions)) * d_model + layers * block": SUM,
         "return (positions + vocabulary + 2) * d_model + layers * block": SUM,
         "return (vocabulary + positions + 2) * d_model + block * layers": PRODUCT,
+    },
+    "init_residual_scale": {
+        "writes = std / math.sqrt(len(model.blocks) * 2)": PRODUCT,
+        (
+            "for name, module in model.named_modules():\n"
+            "    if -isinstance(module, nn.Linear | nn.Embedding):\n"
+            "        last = name.endswith(('w_o', 'w_down'))\n"
+            "        nn.init.normal_(module.weight, std=writes if last else std)"
+        ): TRUTH,
+        (
+            "for name, module in model.named_modules():\n"
+            "    if isinstance(module, nn.Linear | nn.Embedding):\n"
+            "        last = name.endswith(('w_down', 'w_o'))\n"
+            "        nn.init.normal_(module.weight, std=writes if last else std)"
+        ): EITHER,
+        (
+            "for name, module in model.named_modules():\n"
+            "    if isinstance(module, nn.Linear | nn.Embedding):\n"
+            "        last = name.endswith(('w_o', 'w_down'))\n"
+            "        -nn.init.normal_(module.weight, std=writes if last else std)"
+        ): UNUSED,
+    },
+    "EncoderBlock": {
+        "x = self.attend(self.norm_1(x), mask=mask) + x": SUM,
+        "mixed: Tensor = self.feed_forward(self.norm_2(x)) + x": SUM,
     },
 }

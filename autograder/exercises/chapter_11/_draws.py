@@ -11,18 +11,22 @@ Sizes = dict[str, int]
 State = dict[str, Tensor]
 
 GROUPS = ((2, 2), (2, 3), (3, 2))  # key/value heads, query heads for each
-WIDTH = 4  # of a head: two pairs for rotary positions
+WIDTH = 2  # of a head: one pair for rotary positions
 
 
 def block_sizes(rng: Generator, letters: str = "B L F", **fixed: int) -> Sizes:
-    """Draw heads in groups, and the given sizes: all different; D is heads times width."""
+    """Draw heads in groups, and the given sizes, most of them different; D is heads times width.
+
+    A vocabulary is larger than the rest, so that tokens differ.
+    """
     g, share = GROUPS[integer(rng, 0, len(GROUPS) - 1)]
     of = {"G": g, "H": g * share, "K": WIDTH} | fixed
     of["D"] = of["H"] * of["K"]
-    rest = [n for n in range(2, 14) if n not in of.values() and n != share]
+    rest = [n for n in range(2, 10) if n not in of.values() and n != share]
     order = torch.randperm(len(rest), generator=rng).tolist()
-    drawn = {letter: rest[i] for letter, i in zip(letters.split(), order, strict=False)}
-    return drawn | of
+    asked = [letter for letter in letters.split() if letter not in fixed]
+    drawn = {letter: rest[i] for letter, i in zip(asked, order[: len(asked)], strict=True)}
+    return drawn | of | ({"V": drawn["V"] + 9} if "V" in drawn else {})
 
 
 def attention(rng: Generator, of: Sizes, name: str) -> State:

@@ -65,7 +65,7 @@ def depths(rng: Generator) -> Iterator[Trial]:
 
 def large(rng: Generator) -> Iterator[Trial]:
     vocabulary = 128_001 + 2 * integer(rng, 0, 999)  # odd: float32 is too coarse
-    sizes = {"layers": 81, "heads": 63, "d_ff": 28_671, "kv_heads": 7}
+    sizes: dict[str, int | None] = {"layers": 81, "heads": 63, "d_ff": 28_671, "kv_heads": 7}
     yield _trial(((vocabulary, 63 * 129), sizes))
 
 

@@ -3,6 +3,9 @@
 Out of scope: the whole model (the next exercise), caches.
 """
 
+# what a layer of a module is called or gives, torch leaves open
+# mypy: disable-error-code="no-any-return, no-untyped-call"
+
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -49,8 +52,7 @@ def _padding(rng: Generator, of: Sizes) -> Tensor:
 
 
 def plain(rng: Generator) -> Iterator[Trial]:
-    yield _trial(rng, _sizes(rng))
-    yield _trial(rng, _sizes(rng))
+    yield _trial(rng, _sizes(rng, K=5))
 
 
 def lengths(rng: Generator) -> Iterator[Trial]:
@@ -62,9 +64,8 @@ def lengths(rng: Generator) -> Iterator[Trial]:
 
 
 def padded(rng: Generator) -> Iterator[Trial]:
-    for _ in range(2):
-        of = _sizes(rng)
-        yield _trial(rng, of, _padding(rng, of))
+    of = _sizes(rng)
+    yield _trial(rng, of, _padding(rng, of))
 
 
 def masked(rng: Generator) -> Iterator[Trial]:

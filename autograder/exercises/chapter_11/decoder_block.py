@@ -3,6 +3,9 @@
 Out of scope: the attention itself (given), the encoder (the exercise CrossBlock).
 """
 
+# what a layer of a module is called or gives, torch leaves open
+# mypy: disable-error-code="no-any-return, no-untyped-call, union-attr, arg-type, operator"
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -65,14 +68,12 @@ def _single(rng: Generator, before: int = 0, **options: Any) -> Trial:
 
 
 def first_chunk(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng)
-    yield _single(rng)
+    of = block_sizes(rng, K=4)
+    yield _trial(rng, of, _call(rng, of))
 
 
 def later_chunk(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng, before=integer(rng, 14, 16))
-    of = block_sizes(rng, L=2)
-    yield _trial(rng, of, _call(rng, of, before=14))
+    yield _single(rng, before=integer(rng, 10, 11))
 
 
 def one_token(rng: Generator) -> Iterator[Trial]:
@@ -82,7 +83,7 @@ def one_token(rng: Generator) -> Iterator[Trial]:
 
 def padded(rng: Generator) -> Iterator[Trial]:
     yield _single(rng, padded=True)
-    yield _single(rng, before=integer(rng, 14, 16), padded=True)
+    yield _single(rng, before=integer(rng, 10, 11), padded=True)
 
 
 def groups(rng: Generator) -> Iterator[Trial]:
@@ -147,7 +148,6 @@ def kept(rng: Generator) -> Iterator[Trial]:
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
-    yield elsewhere(_single(rng))
     yield elsewhere(_single(rng, before=6, padded=True))
 
 

@@ -3,6 +3,9 @@
 Out of scope: the blocks (exercises of their own), loss and training.
 """
 
+# what a layer of a module is called or gives, torch leaves open
+# mypy: disable-error-code="no-any-return, arg-type"
+
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -82,7 +85,7 @@ def padded_sources(rng: Generator) -> Iterator[Trial]:
 def long_and_short(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng, layers=1)
     short, long = sorted((of["L"], of["M"]))
-    for one in ({"L": short, "M": long}, {"L": long, "M": short}, {"L": long, "M": long}):
+    for one in ({"L": short, "M": long}, {"L": long, "M": short}, {"L": short, "M": short}):
         yield _trial(rng, of | one, _call(rng, of | one))
 
 
@@ -106,7 +109,6 @@ def decoded(rng: Generator) -> Iterator[Trial]:
 
 
 def depths(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng)
     yield _single(rng, padded=True, layers=3)
 
 
@@ -114,7 +116,7 @@ def special_sizes(rng: Generator) -> Iterator[Trial]:
     for letter in "BLMF":
         of = {**_sizes(rng, layers=1), letter: 1}
         yield _trial(rng, of, _call(rng, of))
-    of = dict.fromkeys("BLMFDV", 4) | {"H": 2, "G": 2, "K": 2, "N": 2}
+    of = dict.fromkeys("BLMFDV", 4) | {"H": 2, "G": 2, "K": 2, "N": 1}
     yield _trial(rng, of, _call(rng, of))
 
 
@@ -132,7 +134,7 @@ def training(rng: Generator) -> Iterator[Trial]:
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
-    yield backward(_single(rng, padded=True, layers=2), rng, "B L V")
+    yield backward(_single(rng, padded=True), rng, "B L V")
 
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
@@ -158,7 +160,7 @@ CASES = (
     Case("tokens get their vector, scaled, and a position", placed, values),
     Case("the encoder ends with its own norm", encoded, values),
     Case("the decoder works with any memory it is given", decoded, values),
-    Case("one block or three on each side", depths, values),
+    Case("three blocks on each side", depths, values),
     Case("works where sizes are equal, or 1", special_sizes, values),
     Case("nothing is left from earlier calls", several_calls, values),
     Case("training or not, the numbers are the same", training, values),
@@ -572,20 +574,21 @@ class AlwaysMasked(nn.Module):
         vectors = self.embed(tokens)
         return self.width**0.5 * vectors + code.to(vectors)
 
-    def known(self, lengths: Tensor | None, batch: int, size: int, like: Tensor) -> Tensor:
+    def known(self, lengths: Tensor | None, like: Tensor) -> Tensor:
+        batch, size = like.shape[:2]
         if lengths is None:
             lengths = torch.full((batch,), size, device=like.device)
         return padding_mask(lengths, size)
 
     def encode(self, source: Tensor, lengths: Tensor | None = None) -> Tensor:
-        mask = self.known(lengths, *source.shape, source)
+        mask = self.known(lengths, source)
         hidden = self.place(source)
         for i in range(self.layers):
             hidden = self.encoder[i](hidden, mask=mask)
         return self.encoder_norm(hidden)
 
     def decode(self, target: Tensor, memory: Tensor, lengths: Tensor | None = None) -> Tensor:
-        mask = self.known(lengths, *memory.shape[:2], memory)
+        mask = self.known(lengths, memory)
         hidden = self.place(target)
         for i in range(self.layers):
             hidden = self.decoder[i](hidden, memory=memory, mask=mask)

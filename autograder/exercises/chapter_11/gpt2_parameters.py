@@ -146,8 +146,8 @@ def in_float32(vocabulary: int, positions: int, d_model: int, layers: int) -> in
 def counted_on_meta(vocabulary: int, positions: int, d_model: int, layers: int) -> int:
     """Let torch make the parts without memory, and count what is there."""
     with torch.device("meta"):
-        parts = [nn.Embedding(vocabulary, d_model), nn.Embedding(positions, d_model)]
-        parts += [nn.LayerNorm(d_model)]
+        parts: list[nn.Module] = [nn.LayerNorm(d_model)]
+        parts += [nn.Embedding(vocabulary, d_model), nn.Embedding(positions, d_model)]
         for _ in range(layers):
             parts += [nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)]
             parts += [nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)]

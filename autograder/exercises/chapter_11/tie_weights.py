@@ -145,7 +145,7 @@ def nothing_done(model: TransformerLM) -> None:
 
 def registered(model: TransformerLM) -> None:
     """Under its name, as torch does."""
-    model.head.register_parameter("weight", model.embed.weight)
+    model.head.register_parameter("weight", model.get_parameter("embed.weight"))
 
 
 def by_setattr(model: TransformerLM) -> TransformerLM:

@@ -3,6 +3,9 @@
 Out of scope: the block (the exercise before), the loss and training (chapter 12).
 """
 
+# what a layer of a module is called or gives, torch leaves open
+# mypy: disable-error-code="no-any-return"
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -84,13 +87,12 @@ def _single(rng: Generator, before: int = 0, padded: bool = False, layers: int =
 
 
 def prompts(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng)
-    yield _single(rng)
+    of = _sizes(rng, K=4)
+    yield _trial(rng, of, _call(rng, of))
 
 
 def later_chunk(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng, before=integer(rng, 14, 16))
-    yield _single(rng, before=3)
+    yield _single(rng, before=integer(rng, 10, 11))
 
 
 def one_token(rng: Generator) -> Iterator[Trial]:
@@ -100,12 +102,12 @@ def one_token(rng: Generator) -> Iterator[Trial]:
 
 def padded(rng: Generator) -> Iterator[Trial]:
     yield _single(rng, padded=True, layers=1)
-    yield _single(rng, before=integer(rng, 14, 16), padded=True)
+    yield _single(rng, before=integer(rng, 10, 11), padded=True)
 
 
 def depths(rng: Generator) -> Iterator[Trial]:
     yield _single(rng, layers=1)
-    yield _single(rng, layers=3)
+    yield _single(rng, before=2, layers=3)
 
 
 def groups(rng: Generator) -> Iterator[Trial]:
@@ -120,25 +122,25 @@ def special_sizes(rng: Generator) -> Iterator[Trial]:
     for letter in "BLF":
         of = {**_sizes(rng, layers=1), letter: 1}
         yield _trial(rng, of, _call(rng, of))
-    of = dict.fromkeys("BLFDV", 4) | {"H": 2, "G": 2, "K": 2, "N": 2}
+    of = dict.fromkeys("BLFDV", 4) | {"H": 2, "G": 2, "K": 2, "N": 1}
     yield _trial(rng, of, _call(rng, of, before=4))
 
 
 def several_calls(rng: Generator) -> Iterator[Trial]:
-    of = _sizes(rng, B=2, L=3)
+    of = _sizes(rng, layers=1, B=2, L=3)
     later = _call(rng, of, before=3)
     calls = _call(rng, of), later, _call(rng, {**of, "B": 3, "L": 5}), _call(rng, of, padded=True)
     yield _trial(rng, of, *calls, _call(rng, of))
 
 
 def training(rng: Generator) -> Iterator[Trial]:
-    trial = _single(rng, before=4)
+    trial = _single(rng, before=4, layers=1)
     request = replace(trial.request, train=True)
     yield replace(trial, request=request, inputs=f"{trial.inputs}, in training")
 
 
 def gradients(rng: Generator) -> Iterator[Trial]:
-    yield backward(_single(rng), rng, "B L V")
+    yield backward(_single(rng, layers=1), rng, "B L V")
     yield backward(_single(rng, before=6), rng, "B L V")
 
 
@@ -147,7 +149,7 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
-    yield _single(rng, before=6, padded=True)
+    yield _single(rng, before=6, padded=True, layers=1)
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
