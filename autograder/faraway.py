@@ -42,13 +42,14 @@ class FarAway(Elsewhere):
     def __enter__(self) -> FarAway:
         """Begin, and follow what is made of numbers, too."""
         super().__enter__()  # type: ignore[no-untyped-call]
-        self._making.__enter__()
+        self._making.__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *failure: Any) -> None:
         """End, whatever modes the code has left behind or taken away."""
-        if any(one is self._making for one in _get_current_function_mode_stack()):
-            while _pop_mode() is not self._making:
+        modes = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+        if any(one is self._making for one in modes):
+            while _pop_mode() is not self._making:  # type: ignore[no-untyped-call]
                 pass
         super().__exit__(*failure)  # type: ignore[no-untyped-call]
 
