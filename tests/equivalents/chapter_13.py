@@ -9,9 +9,21 @@ ABOVE_NONE = "nothing is above the maximum"
 LAST = "by default it is the last axis"
 ORDER = "the smaller of two numbers has no order"
 PRODUCT = "a product of numbers has no order"
+EITHER = "or has no order"
+SAME = "at the start the text is the prompt"
+TWO = "of two axes the last one is axis 1"
 SIGN = "a sign does not change a shape, dtype or device"
 SPARE = "scatter leaves alone what the indices do not reach"
 
+LOOP = (
+    "for _ in range(steps):"
+    "\n    logits = model(tokens)[0]"
+    "\n    best = logits[:, -1].argmax(-1).masked_fill(done, end)"
+    "\n    tokens = torch.cat([tokens, best[:, None]], {})"
+    "\n    done = {}"
+    "\n    if done.all():"
+    "\n        break"
+)
 COLD = (
     "\n    best = logits.amax(-1, keepdim=True)"
     "\n    return logits.masked_fill(logits {} best, -torch.inf)"
@@ -38,6 +50,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "sample_token": {
         "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
+    },
+    "generate": {
+        "done = torch.zeros_like(tokens[:, 0], dtype=torch.bool)": SAME,
+        LOOP.format(-1, "done | (best == end)"): TWO,
+        LOOP.format(1, "(best == end) | done"): EITHER,
     },
     "speculative_accept": {
         "for i, token in enumerate(draft):\n"

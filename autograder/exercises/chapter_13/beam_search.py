@@ -5,6 +5,7 @@ Out of scope: batches of prompts, caches (which would have to be put in order wi
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -102,7 +103,7 @@ def finishing(rng: Generator) -> Iterator[Trial]:
         return 1 < new < steps - 1 and _other_than(trial, reply, beams=1)
 
     for beams in (2, 3):
-        yield until(lambda beams=beams: _trial(rng, beams=beams, steps=6), beam_search, early)
+        yield until(partial(_trial, rng, beams=beams, steps=6), beam_search, early)
 
 
 def by_length(rng: Generator) -> Iterator[Trial]:
@@ -123,7 +124,8 @@ def by_length(rng: Generator) -> Iterator[Trial]:
 
     for wanted in (less, more, at_the_end):
         alpha = uniform(rng, 0.7, 1.2)
-        yield until(lambda a=alpha: _trial(rng, beams=2, steps=4, alpha=a), beam_search, wanted)
+        drawn = partial(_trial, rng, beams=2, steps=4, alpha=alpha)
+        yield until(drawn, beam_search, wanted)
 
 
 def wide(rng: Generator) -> Iterator[Trial]:
@@ -242,12 +244,13 @@ def _added(score: Tensor, chance: Tensor, how: str) -> Tensor:
 
 def _quotient(one: tuple[Tensor, Tensor, bool], start: int, alpha: float, how: str) -> float:
     length = len(one[0]) - (0 if how == "whole length" else start)
-    return float(one[1]) / length ** (0 if how == "not by length" else alpha)
+    quotient: float = float(one[1]) / length**alpha
+    return quotient
 
 
 def _rank(one: tuple[Tensor, Tensor, bool], start: int, alpha: float, how: str) -> float:
     if how == "by quotient":
-        return float(one[1]) / (len(one[0]) - start) ** alpha
+        return _quotient(one, start, alpha, how)
     return float(one[1])
 
 
@@ -456,7 +459,7 @@ def all_the_beams(
 def in_lists(
     model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
 ) -> Found:
-    open_or_not = [((), 0.0)]  # what was written, and its sum
+    open_or_not: list[tuple[tuple[int, ...], float]] = [((), 0.0)]  # what was written, its sum
     for _ in range(steps):
         candidates = []
         for written, total in open_or_not:

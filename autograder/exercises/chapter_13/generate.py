@@ -5,6 +5,7 @@ Out of scope: caches, prompts of several lengths (generate_cached), ties.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -103,10 +104,10 @@ def all_end(rng: Generator) -> Iterator[Trial]:
 
     def wanted(trial: Trial, reply: Reply) -> bool:
         ends = _ends(trial, reply)
-        return min(ends) < max(ends) < trial.request.calls[0].args[2] - 1
+        return bool(min(ends) < max(ends) < trial.request.calls[0].args[2] - 1)
 
     for batch in (2, 3):
-        yield until(lambda batch=batch: _trial(rng, batch=batch, steps=8), generate, wanted)
+        yield until(partial(_trial, rng, batch=batch, steps=8), generate, wanted)
 
 
 def end_in_prompt(rng: Generator) -> Iterator[Trial]:

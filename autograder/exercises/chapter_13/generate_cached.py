@@ -5,6 +5,7 @@ Out of scope: filters and temperatures (they change the scores that a model give
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -112,7 +113,7 @@ def all_end(rng: Generator) -> Iterator[Trial]:
         return min(ends) < max(ends) < 6
 
     for batch in (2, 3):
-        yield until(lambda batch=batch: _trial(rng, batch=batch, steps=8), generate_cached, wanted)
+        yield until(partial(_trial, rng, batch=batch, steps=8), generate_cached, wanted)
 
 
 def end_before(rng: Generator) -> Iterator[Trial]:
@@ -444,7 +445,7 @@ def prompt_in_pieces(
     model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
 ) -> Tensor:
     """Feed the prompt a token at a time, too."""
-    caches, text, scores = None, prompt, None
+    caches, text, scores = None, prompt, prompt[..., None]
     over = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     for i in range(prompt.shape[1] if len(uniforms) else 0):
         scores, caches = model(prompt[:, i : i + 1], caches, keep[:, : i + 1])
