@@ -61,13 +61,8 @@ class FarAway(Elsewhere):
 
     def __exit__(self, *failure: Any) -> None:
         """End, whatever modes the code has left behind or taken away."""
-<<<<<<< HEAD
         stack = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
         if any(one is self._making for one in stack):
-=======
-        modes = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
-        if any(one is self._making for one in modes):
->>>>>>> fin_13
             while _pop_mode() is not self._making:  # type: ignore[no-untyped-call]
                 pass
         super().__exit__(*failure)  # type: ignore[no-untyped-call]
