@@ -80,11 +80,12 @@ class DecisionTransformer(nn.Module):
     heads        of the attention in each block
     steps        how many steps an episode may have
 
-    Weights: embed_return, nn.Linear(1, d_model), and embed_state,
-    nn.Linear(state_width, d_model), both with bias; embed_action,
-    nn.Embedding(actions, d_model); embed_step, nn.Embedding(steps, d_model);
-    blocks, an nn.ModuleList of DecoderBlock, each with d_ff = 2 d_model;
-    norm, RMSNorm(d_model); head, nn.Linear(d_model, actions) with bias.
+    Weights: embed_return and embed_state, each an nn.Linear with bias, from
+    the one number of a return, and from those of a state, to the stream;
+    embed_action and embed_step, each an nn.Embedding, with a row for every
+    action and for every step; blocks, an nn.ModuleList of DecoderBlock, each
+    with d_ff = 2 d_model; norm, an RMSNorm of the stream; head, an nn.Linear
+    with bias from the stream to the actions.
 
     Source: Chen et al. 2021, section 3 and algorithm 1.
 

@@ -18,11 +18,11 @@ class ViT(nn.Module):
     layers   how many blocks
     heads    of the attention in each block
 
-    Weights: embed, nn.Linear(numbers in a patch, d_model) with bias;
-    class_token, (d_model,); positions, (1 + patches, d_model), whose row 0
-    is for the class token; blocks, an nn.ModuleList of EncoderBlock, each
-    with d_ff = 2 d_model; norm, RMSNorm(d_model); head,
-    nn.Linear(d_model, classes) with bias.
+    Weights: embed, an nn.Linear with bias from the numbers of a patch to
+    the stream; class_token, (d_model,); positions, (1 + patches, d_model),
+    whose row 0 is for the class token; blocks, an nn.ModuleList of
+    EncoderBlock, each with d_ff = 2 d_model; norm, an RMSNorm of the stream;
+    head, an nn.Linear with bias from the stream to the classes.
 
     Source: Dosovitskiy et al. 2021, section 3.1.
 

@@ -831,7 +831,7 @@ EXERCISE = Exercise(
         "Write the module: three tokens for each step, with the step's number added; one sequence; "
         "blocks that look back only; and scores of the actions, read off the states. "
         "`DecoderBlock(d_model, heads, d_ff)`, which returns the stream and a cache, and "
-        "`RMSNorm(d_model)` are imported at the top; your `interleave_tokens` is there."
+        "`RMSNorm(width)` are imported at the top; your `interleave_tokens` is there."
     ),
     example=(
         "Two steps make six tokens: return 0, state 0, action 0, return 1, state 1, action 1. The "

@@ -693,7 +693,7 @@ EXERCISE = Exercise(
     statement=(
         "Write the module: patches, their projection, a class token in front, positions, blocks, "
         "a norm, and scores that are read off the class token. `EncoderBlock(d_model, heads, "
-        "d_ff)` and `RMSNorm(d_model)` are imported at the top, and your `patchify` is there."
+        "d_ff)` and `RMSNorm(width)` are imported at the top, and your `patchify` is there."
     ),
     example=(
         "Pictures with 1 channel, 4 rows and 6 columns have 2 x 3 = 6 patches of size 2, with 4 "
