@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from autograder.catalogue import exercise, exercises, of_chapter
+from autograder.celltext import bound_names, used_names
 from autograder.editions.book import expand
 from autograder.editions.chapter import (
     CODE_CELL,
@@ -24,6 +25,7 @@ from autograder.plugins.nbgrader import release
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
 CHAPTERS = sorted(path.stem for path in BOOK.glob("[0-9][0-9]_*.md"))
+RAISED = {"NotImplementedError"}
 REPOSITORY = ("https://example.org/course", "main")
 LEFTOVERS = re.compile(r"^(:{3,}|`{3,}\{)|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 LONGEST_LINE, LONGEST_BOX_LINE = 80, 79
@@ -205,3 +207,14 @@ def test_only_exercise_cells_are_replaced():
     text = "```{code-cell}\nx = 1\n```\n```{code-cell}\n:exercise: f\nfrom s import f\n```\n"
     replaced = replace_exercises(text, lambda name, _cell: f"<{name}>")
     assert replaced == "```{code-cell}\nx = 1\n```\n<f>\n"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_cells_above_an_exercise_give_every_name_that_it_reads(chapter):
+    """A signature runs when its cell does: `Sequence[int]` needs `Sequence`."""
+    given: set[str] = set()
+    for cell in instructor(chapter).cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            assert used_names(cell.source) <= given | RAISED | {cell.id}
+        if cell.cell_type == "code":
+            given |= bound_names(cell.source)
