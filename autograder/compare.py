@@ -201,6 +201,8 @@ def _same(got: Data, want: Data, tolerance: float | None) -> bool:
     if isinstance(got, Tensor) and isinstance(want, Tensor) and not want.is_meta:
         kinds = ((one.shape, one.dtype, one.device) for one in (got, want))
         return next(kinds) == next(kinds) and _near(got, want, tolerance)
+    if isinstance(got, tuple) and isinstance(want, tuple) and len(got) == len(want):
+        return all(_same(a, b, tolerance) for a, b in zip(got, want, strict=True))
     return difference(got, want, tolerance) is None
 
 

@@ -34,7 +34,7 @@ from solutions.masks import causal_mask
 from solutions.windows import window_mask, windowed_attention
 
 RETURNS = "B H L W"
-ROOM = 9_500
+ROOM = 4_000
 
 
 def _given(tensors: list[Tensor], of: Sizes, w: int, note: str = "") -> Trial:
@@ -93,7 +93,7 @@ def far_untouched(rng: Generator) -> Iterator[Trial]:
 
 def no_table(rng: Generator) -> Iterator[Trial]:
     """There is no room for a number for each pair of tokens, even of one example and head."""
-    of = {"B": 1, "H": 1, "L": integer(rng, 100, 106), "K": 3, "W": 4}
+    of = {"B": 1, "H": 1, "L": integer(rng, 64, 68), "K": 3, "W": 4}
     yield elsewhere(_given(qkv(rng, of), of, 3, f", room for {ROOM:,} numbers in a tensor"), ROOM)
 
 
@@ -467,8 +467,8 @@ EXERCISE = Exercise(
         "Scores are divided by the root of K. The values may have another width, W.",
         "The check sets values at the beginning of a long text to NaN and looks at tokens that "
         "stand more than 100 places behind them. Even a weight of 0 times NaN is NaN.",
-        "It also tries a text of 100 tokens or more, with w = 3, on a device where no tensor may "
-        "have more than 9,500 numbers: a table of all n x n scores does not fit, and no other.",
+        "It also tries a text of 64 tokens or more, with w = 3, on a device where no tensor may "
+        "have more than 4,000 numbers: no table of n x n fits, of scores or of others.",
         "Loops over tokens or blocks are fine. Any length is allowed, not only multiples of w.",
     ),
     hints=(
