@@ -9,7 +9,6 @@ from mutation import EQUIVALENT, Outcome, mutants, outcome, summary, survivors
 from autograder.catalogue import exercise as find
 from autograder.catalogue import exercises
 
-
 MOST = 60  # mutants of one answer that are judged here; `python tests/mutation.py` judges all
 
 
