@@ -10,6 +10,8 @@ SAME = "attention and the layer that expands have equally many: 4 d^2 + 4 d"
 TRUTH = "minus False is 0, and minus True is not"
 EITHER = "either end will do, in any order"
 UNUSED = "what the initialiser returns is not used"
+SHAPE = "minus x has the shape and the device of x"
+LAST = "sources have two axes: the second is the last"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "count_parameters": {
@@ -79,5 +81,16 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "EncoderBlock": {
         "x = self.attend(self.norm_1(x), mask=mask) + x": SUM,
         "mixed: Tensor = self.feed_forward(self.norm_2(x)) + x": SUM,
+    },
+    "DecoderBlock": {
+        "x = answers + x": SUM,
+    },
+    "CrossBlock": {
+        "past = causal_mask((-x).shape[1], x.shape[1], x.device)": SHAPE,
+        "past = causal_mask(x.shape[1], x.shape[1], (-x).device)": SHAPE,
+    },
+    "EncoderDecoder": {
+        "code = sinusoidal_encoding(position_angles(places, (-x).shape[-1]))": SHAPE,
+        ("if lengths is not None:\n    mask = padding_mask(lengths, source.shape[-1])"): LAST,
     },
 }
