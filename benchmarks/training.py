@@ -66,13 +66,13 @@ def nanogpt(folder: Path, steps: int) -> tuple[nn.Module, Callable[[Tensor, Tens
         rate = warming if done < 100 else lr_schedule(done, 100, steps, 1e-3, 1e-4)
         for group in optimiser.param_groups:
             group["lr"] = rate
-        _, loss = model(inputs, targets)
+        _, loss = model(inputs, targets.contiguous())  # it views them as one row
         torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         done += 1
-        return float(loss)
+        return float(loss.detach())
 
     return model, step
 

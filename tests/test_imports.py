@@ -41,9 +41,11 @@ ALLOWED = {
         "autograder.workpiece",
     ),
     "autograder.compare": ("autograder.faults", "autograder.spec", "autograder.wire"),
+    "autograder.passages": ("autograder.compare", "autograder.spec", "autograder.wire"),
     "autograder.recorded": (
         "autograder.compare",
         "autograder.frames",
+        "autograder.passages",
         "autograder.perform",
         "autograder.spec",
         "autograder.wire",
@@ -86,6 +88,7 @@ ALLOWED = {
         "autograder.torch_attention",
         "autograder.compare",
         "autograder.lent",
+        "autograder.passages",
         "autograder.wire",
         "autograder.workpiece",
         "solutions.*",
@@ -156,7 +159,7 @@ ALLOWED = {
 CORE = (
     "wire", "limits", "verdict", "inputs", "forbidden", "elsewhere", "spec", "perform", "compare",
     "diagnose", "judge", "catalogue", "frames", "watched", "replies", "recorded", "standins",
-    "variations", "slips",
+    "variations", "slips", "passages",
 )  # fmt: skip
 PROCESSES = {"subprocess", "multiprocessing", "socket", "concurrent", "asyncio", "requests"}
 # Packages of others that a module may import beside the standard library.
@@ -175,6 +178,7 @@ OTHERS = {
     "autograder.variations": {"torch"},
     "autograder.slips": {"torch"},
     "autograder.compare": {"torch"},
+    "autograder.passages": {"torch"},
     "autograder.diagnose": set(),
     "autograder.judge": {"torch"},
     "autograder.perform": {"torch", "numpy"},
