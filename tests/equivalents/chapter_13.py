@@ -24,6 +24,30 @@ LOOP = (
     "\n    if done.all():"
     "\n        break"
 )
+CACHED = (
+    "for uniform in uniforms:"
+    "\n    logits, caches = model(fed, caches, keep)"
+    "\n    new = sample_token(logits[:, -1], uniform).masked_fill(done, end)"
+    "\n    fed = new[:, None]"
+    "\n    tokens = torch.cat([tokens, fed], {})"
+    "\n    keep = torch.cat([keep, torch.ones_like(keep[:, :1])], {})"
+    "\n    done = {}"
+    "\n    if done.all():"
+    "\n        break"
+)
+SEARCH = (
+    "for _ in range(steps):"
+    "\n    chances = model(rows)[0][:, -1].log_softmax(-1)"
+    "\n    done = (rows[:, start:] == end).any({})"
+    "\n    stays = torch.full_like(chances[:1], -torch.inf)"
+    "\n    stays[:, end] = 0"
+    "\n    chances = torch.where(done[:, None], stays, chances)"
+    "\n    sums = (scores[:, None] + chances).flatten()"
+    "\n    scores, best = sums.topk(min(beams, len(sums)))"
+    "\n    parents, tokens = (best // chances.shape[1], best % chances.shape[1])"
+    "\n    rows = torch.cat([rows[parents], tokens[:, None]], {})"
+    "\n    lengths = (lengths + ~done)[parents]"
+)
 COLD = (
     "\n    best = logits.amax(-1, keepdim=True)"
     "\n    return logits.masked_fill(logits {} best, -torch.inf)"
@@ -55,6 +79,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "done = torch.zeros_like(tokens[:, 0], dtype=torch.bool)": SAME,
         LOOP.format(-1, "done | (best == end)"): TWO,
         LOOP.format(1, "(best == end) | done"): EITHER,
+    },
+    "generate_cached": {
+        CACHED.format(-1, 1, "done | (new == end)"): TWO,
+        CACHED.format(1, -1, "done | (new == end)"): TWO,
+        CACHED.format(1, 1, "(new == end) | done"): EITHER,
+    },
+    "beam_search": {
+        "scores = torch.zeros(1, device=(-prompt).device)": SIGN,
+        "lengths = torch.zeros_like(rows[0, :])": "all beams of the first step come from number 0",
+        SEARCH.format(-1, 1): TWO,
+        SEARCH.format(1, -1): TWO,
     },
     "speculative_accept": {
         "for i, token in enumerate(draft):\n"
