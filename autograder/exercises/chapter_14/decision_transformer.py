@@ -308,6 +308,16 @@ class ActionFirst(_Parts):
         return self.scored(self.norm(x[:, 2::3]))
 
 
+class ActionAfterReturnRead(_Parts):
+    """The order within a step is return, action, state, and the middle token is read: the action
+    that should be predicted. Here the state is in the middle and the action last.
+    """
+
+    def one_sequence(self, *kinds: Tensor) -> Tensor:
+        wanted, seen, done = kinds
+        return interleave_tokens(wanted, done, seen)
+
+
 class ActionAfterReturn(_Parts):
     """The order within a step is return, action, state: the state sees the action that it should
     predict. The action comes last.
@@ -501,6 +511,22 @@ class FirstBlockAlone(_Parts):
         for block in self.blocks[:1]:
             x, _ = block(x)
         return x
+
+
+class BlocksUnused(_Parts):
+    """What the blocks return is thrown away, or they are never called: go on with what they give
+    back.
+    """
+
+    def through(self, x: Tensor) -> Tensor:
+        return x
+
+
+class HeadForgotten(_Parts):
+    """The stream itself comes back, (B, L, D). The head turns it into a score for each action."""
+
+    def scored(self, answers: Tensor) -> Tensor:
+        return answers
 
 
 class FirstBlockRepeated(_Parts):
@@ -784,6 +810,7 @@ WRONG: tuple[Implementation, ...] = (
     StateFirstReturnRead,
     ActionFirst,
     ActionAfterReturn,
+    ActionAfterReturnRead,
     KindByKind,
     MixedUp,
     OneTokenForAStep,
@@ -806,6 +833,8 @@ WRONG: tuple[Implementation, ...] = (
     NormForgotten,
     NormTooEarly,
     FirstBlockAlone,
+    BlocksUnused,
+    HeadForgotten,
     FirstBlockRepeated,
     BlocksBackwards,
     AroundTheBlocks,

@@ -144,6 +144,20 @@ def channels_last(pictures: Tensor, size: int) -> Tensor:
     return _rows(_cut(pictures, size).movedim(3, 5))
 
 
+def channels_in_turn(pictures: Tensor, size: int) -> Tensor:
+    """Within a patch the channels take turns, row by row. All rows of channel 0 come first, then
+    those of the next channel.
+    """
+    return _rows(_cut(pictures, size).transpose(3, 4))
+
+
+def rows_of_pixels(pictures: Tensor, size: int) -> Tensor:
+    """Each token is a whole row of pixels of one channel. A patch is a square, with all channels
+    of its pixels.
+    """
+    return pictures.flatten(1, 2)
+
+
 def channels_apart(pictures: Tensor, size: int) -> Tensor:
     """Each channel makes patches of its own. A patch holds all channels of its pixels."""
     return _cut(pictures, size).movedim(3, 1).flatten(4).flatten(1, 3)
@@ -300,6 +314,8 @@ EXERCISE = Exercise(
         column_by_column,
         pixels_turned,
         channels_last,
+        channels_in_turn,
+        rows_of_pixels,
         channels_apart,
         every_other_pixel,
         strips,
