@@ -82,15 +82,15 @@ def traced(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
             unify(arguments[name], tuple(value.shape), bound, name)
             compared += 1
     last: list[int] = []
+    reached: set[int] = set()  # a line of a loop counts once
 
     def local(frame: FrameType, event: str, value: Any) -> Any:
-        nonlocal compared
         if last and last[0] in waiting:
             name, letters = waiting[last[0]]
             tensor = value if name == "return" and event == "return" else frame.f_locals.get(name)
             if isinstance(tensor, Tensor):
                 unify(letters, tuple(tensor.shape), bound, f"{function.__name__}, {name}")
-                compared += 1
+                reached.add(last[0])
         last[:] = [frame.f_lineno] if event == "line" else []
         return local
 
@@ -106,4 +106,4 @@ def traced(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
     if result_letters and isinstance(result, Tensor):
         unify(result_letters, tuple(result.shape), bound, f"{function.__name__}, result")
         compared += 1
-    return result, compared
+    return result, compared + len(reached)

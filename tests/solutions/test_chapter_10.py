@@ -167,3 +167,11 @@ def test_it_is_a_mean_with_weights_that_a_loop_computes(seed, n, k, v):
         weights = torch.stack([(F.elu(q[i]) + 1) @ (F.elu(keys[j]) + 1) for j in range(i + 1)])
         assert (weights > 0).all()
         assert_close(answers[0, 0, i], weights / weights.sum() @ values[: i + 1])
+
+
+TRACED = [
+    (window_mask, (5, 9, 3)),
+    (windowed_attention, (*qkv(0, (2, 3, 11, 4, 5)), 3)),
+    (sparse_mask, (9, 3, 2, 4)),
+    (linear_attention, tuple(qkv(1, (2, 3, 7, 4, 5)))),
+]
