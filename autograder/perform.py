@@ -224,6 +224,8 @@ def _changed(before: tuple[Call, ...], after: tuple[Call, ...]) -> tuple[str, ..
 
 
 def _differs(old: Data, new: Data) -> bool:
+    if isinstance(old, list):
+        return len(old) != len(new) or any(map(_other, old, new))
     if isinstance(old, tuple):
         return any(map(_differs, old, new))
     if not isinstance(old, Tensor) or old.is_meta:
@@ -232,6 +234,13 @@ def _differs(old: Data, new: Data) -> bool:
         return True
     same = (old == new) | (old.isnan() & new.isnan())
     return not bool(same.all())
+
+
+def _other(old: Data, new: Any) -> bool:
+    """Whether something else lies in the same place of a list; anybody may have put it there."""
+    if type(new) is not type(old):
+        return True
+    return _differs(old, new) if isinstance(old, (Tensor, tuple, list)) else bool(old != new)
 
 
 def _carried(request: Request) -> tuple[contextlib.AbstractContextManager[Any], Request]:

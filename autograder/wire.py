@@ -130,8 +130,8 @@ def map_tensors(change: Callable[[Tensor], Tensor], data: Data) -> Data:
         return change(data)
     if isinstance(data, LENT_KINDS):
         return type(data)(*(map_tensors(change, item) for item in parts_of(data)))
-    if isinstance(data, tuple):
-        return tuple(map_tensors(change, item) for item in data)
+    if isinstance(data, (tuple, list)):
+        return type(data)(map_tensors(change, item) for item in data)
     if isinstance(data, Mapping):
         return {name: map_tensors(change, item) for name, item in data.items()}
     return data

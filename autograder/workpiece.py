@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+BEGAN = "the parameters that it began with"
+
 
 @dataclass(frozen=True)
 class Workpiece:
@@ -30,6 +32,7 @@ class Workpiece:
     def function(self) -> nn.Module:
         """Make the module."""
         made = _assembled(self.state)
+        vars(made)[BEGAN] = dict(made.named_parameters())
         for name in self.tied[1:]:
             layer, _, weight = name.rpartition(".")
             setattr(made.get_submodule(layer), weight, made.get_parameter(self.tied[0]))
@@ -40,11 +43,14 @@ class Workpiece:
         """Tell what has become of it.
 
         changed    whether anything is not as it was
+        layers     whether each matrix is still in a layer of its kind
+        same       which names hold the very parameter that they began with
         distinct   how many parameters there are; one with two names counts once
         learning   how many of them learn
         weights    all numbers
         vectors    those of the vectors
         scores     what the layer "head" makes of the rows of "embed"
+        dtypes     which there are, of the matrices
         stds       of each matrix, once if two names share it
         centred    whether their means are 0 up to chance
         tails      the share of entries beyond two standard deviations
@@ -54,16 +60,29 @@ class Workpiece:
         matrices = [value.detach() for value in own if value.ndim == 2]
         tell: dict[str, Callable[[], Any]] = {
             "changed": lambda: self._changed(module, now),
+            "layers": lambda: self._in_layers(module),
+            "same": lambda: self._same(module),
             "distinct": lambda: len(own),
             "learning": lambda: sum(value.requires_grad for value in own),
             "weights": lambda: tuple(value.clone() for value in now.values()),
             "vectors": lambda: tuple(value.clone() for value in now.values() if value.ndim == 1),
             "scores": lambda: module.get_submodule("head")(now["embed.weight"]).detach(),
+            "dtypes": lambda: tuple(sorted({str(value.dtype) for value in matrices})),
             "stds": lambda: tuple(float(value.double().std()) for value in matrices),
             "centred": lambda: all(map(_centred, matrices)),
             "tails": lambda: _tails(matrices),
         }
         return tuple(tell[one]() for one in self.told)
+
+    def _in_layers(self, module: nn.Module) -> bool:
+        paths = [name.rpartition(".")[0] for name, value in self.state.items() if value.ndim == 2]
+        kinds = [_kind(path.rpartition(".")[2]) for path in paths]
+        return all(map(isinstance, map(module.get_submodule, paths), kinds))
+
+    def _same(self, module: nn.Module) -> tuple[str, ...]:
+        began = vars(module)[BEGAN]
+        now = dict(module.named_parameters(remove_duplicate=False))
+        return tuple(name for name in self.state if name in now and now[name] is began[name])
 
     def _changed(self, module: nn.Module, now: Mapping[str, Tensor]) -> bool:
         learned = {name for name, _ in module.named_parameters(remove_duplicate=False)}
@@ -94,10 +113,14 @@ def _layer(name: str, weight: Tensor) -> nn.Module:
     layer = nn.Module()
     if weight.ndim == 2:
         rows, columns = weight.shape
-        embed = name == "embed"
-        layer = nn.Embedding(rows, columns) if embed else nn.Linear(columns, rows, bias=False)
+        linear = _kind(name) is nn.Linear
+        layer = nn.Linear(columns, rows, bias=False) if linear else nn.Embedding(rows, columns)
     layer.weight = nn.Parameter(weight.clone())
     return layer
+
+
+def _kind(name: str) -> type[nn.Module]:
+    return nn.Embedding if name == "embed" else nn.Linear
 
 
 def _centred(matrix: Tensor) -> bool:

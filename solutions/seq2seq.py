@@ -26,6 +26,7 @@ class CrossBlock(nn.Module):
 
     Source: Vaswani et al. 2017, section 3.1, with the pre-norm of chapter 07.
 
+    >>> import torch
     >>> block = CrossBlock(d_model=6, heads=2, d_ff=10)
     >>> block(torch.zeros(2, 5, 6), memory=torch.zeros(2, 3, 6)).shape
     torch.Size([2, 5, 6])
@@ -70,7 +71,7 @@ class EncoderDecoder(nn.Module):
     """A stack that reads the source, and one that writes the target.
 
     vocabulary  how many tokens there are, for source and target alike
-    d_model     width of both streams, an even multiple of heads
+    d_model     width of both streams, even, and a multiple of heads
     layers      how many blocks each of the two stacks has
     heads       of each attention
     d_ff        hidden width of each feed-forward layer
@@ -83,6 +84,7 @@ class EncoderDecoder(nn.Module):
 
     Source: Vaswani et al. 2017, section 3, with the pre-norm of chapter 07.
 
+    >>> import torch
     >>> model = EncoderDecoder(11, d_model=6, layers=2, heads=3, d_ff=10)
     >>> source = torch.tensor([[1, 2, 3, 4]])
     >>> model(source, target=torch.tensor([[0, 4, 3]])).shape

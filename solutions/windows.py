@@ -52,6 +52,7 @@ def windowed_attention(q: Tensor, k: Tensor, v: Tensor, w: int) -> Tensor:
 
     Source: Beltagy et al. 2020, section 3.1 and appendix A.
 
+    >>> import torch
     >>> q = k = torch.zeros(1, 1, 5, 2)
     >>> v = torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0]).view(1, 1, 5, 1)
     >>> windowed_attention(q, k, v, w=2).flatten()
@@ -89,6 +90,7 @@ def rolling_cache_step(
 
     Source: Jiang et al. 2023 (Mistral), section 2.
 
+    >>> import torch
     >>> one = torch.ones(1, 1, 1, 1)
     >>> cache = torch.zeros(1, 1, 2, 1), torch.zeros(1, 1, 2, 1)
     >>> _, cache = rolling_cache_step(one, one, 3 * one, cache, 0)

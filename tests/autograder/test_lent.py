@@ -15,7 +15,8 @@ from autograder.wire import LENT, call, map_tensors, parts_of
 from autograder.workpiece import Workpiece
 
 TOLD = (
-    "changed", "distinct", "learning", "weights", "vectors", "scores", "stds", "centred", "tails"
+    "changed", "layers", "same", "distinct", "learning", "weights", "vectors", "scores", "dtypes",
+    "stds", "centred", "tails"
 )  # fmt: skip
 
 
@@ -136,6 +137,28 @@ def test_two_names_of_one_parameter():
 
     assert worked(tie, "changed", "distinct", "learning") == (True, 4, 4)
     assert worked(part, "changed", "distinct", state=TIED, tied=names) == (True, 5)
+
+
+def test_whose_parameter_it_is_and_in_which_layer():
+    def third(model):
+        model.head.weight = model.embed.weight = nn.Parameter(model.embed.weight.detach().clone())
+
+    def bare(model):
+        weight, model.head = model.head.weight, nn.Module()
+        model.head.weight = weight
+
+    everything = tuple(STATE)
+    assert worked(lambda model: None, "same", "layers") == (everything, True)
+    assert worked(third, "same", "layers") == (everything[1:-1], True)
+    assert worked(bare, "same", "layers") == (everything, False)
+
+
+def test_the_dtypes_of_the_matrices():
+    def narrowed(model):
+        model.head.weight.data = model.head.weight.data.half()
+
+    assert worked(lambda model: None, "dtypes") == (("torch.float32",),)
+    assert worked(narrowed, "dtypes") == (("torch.float16", "torch.float32"),)
 
 
 @pytest.mark.parametrize("change", [

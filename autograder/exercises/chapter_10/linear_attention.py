@@ -502,6 +502,8 @@ EXERCISE = Exercise(
     conventions=(
         "f(x) = x + 1 above 0 and exp(x) below, for queries and keys alike. There is no division "
         "by the root of K.",
+        "`elu(x) + 1` and the two cases by themselves are both fine. (They part below x = -15 or "
+        "so, where float32 beside a 1 has no digits left; no query or key is there.)",
         "A token hears itself: it is in S and z before it is answered.",
         "The answer is f(q)^T S divided by f(q) . z, and nothing is added to that.",
         "Two results: answers (B, H, L, W), and the state (S, z), S of shape (B, H, K, W) and z "

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Generator
 
-from autograder.compare import whole_number
+from autograder.compare import inputs_kept, whole_number
 from autograder.exercises.chapter_10 import CHAPTER
 from autograder.inputs import integer
 from autograder.spec import Case, Exercise, Trial
@@ -82,6 +82,11 @@ def large_model(rng: Generator) -> Iterator[Trial]:
     yield _trial([w] * 33, 10**9)  # odd and large: float32 is too coarse
 
 
+def kept(rng: Generator) -> Iterator[Trial]:
+    windows = [integer(rng, 3, 5), integer(rng, 7, 9), 6]
+    yield Trial(call(windows, 99), f"windows = {windows}, a list, n = 99")
+
+
 CASES = (
     Case("layers of the same window", equal_windows, whole_number, weight=2),
     Case("layers of different windows", different_windows, whole_number),
@@ -94,6 +99,7 @@ CASES = (
     Case("a full layer between local ones", full_in_between, whole_number),
     Case("a full layer alone", full_alone, whole_number),
     Case("large numbers, to the last token", large_model, whole_number),
+    Case("the list of windows is not changed", kept, inputs_kept),
 )
 
 
@@ -186,6 +192,16 @@ def in_float32(windows: Windows, n: int) -> int:
     return int(torch.tensor(float(receptive_field(windows, n))).item())
 
 
+def list_emptied(windows: Windows, n: int) -> int:
+    """The count is right, but the list that came in is another one afterwards: `pop`, `remove`,
+    `append`, or an assignment to a part of it. The caller still needs it.
+    """
+    reach = receptive_field(windows, n)
+    if isinstance(windows, list):
+        windows.clear()
+    return reach
+
+
 def at_once(windows: Windows, n: int) -> int:
     if any(w is None for w in windows):
         return n
@@ -265,6 +281,7 @@ EXERCISE = Exercise(
         full_at_the_end_alone,
         begins_again,
         in_float32,
+        list_emptied,
     ),
     alternatives=(at_once, from_the_top, with_infinity, recursive, set_by_set),
 )

@@ -119,7 +119,7 @@ def several_calls(rng: Generator) -> Iterator[Trial]:
     of = block_sizes(rng, B=2, L=3)
     later = _call(rng, of, before=3)
     calls = _call(rng, of), later, _call(rng, {**of, "B": 3, "L": 5}), _call(rng, of, padded=True)
-    yield _trial(rng, of, *calls, _call(rng, of), later)
+    yield _trial(rng, of, *calls, _call(rng, of), later, _call(rng, {**of, "L": 1}))
 
 
 def forks(rng: Generator) -> Iterator[Trial]:
@@ -363,6 +363,20 @@ class LeftFromBefore(_InSteps):
         return said, self.left
 
 
+class LeftForOneToken(_InSteps):
+    """The block keeps the cache in itself, and a single token that comes without one hears from it.
+    It is a text of one token, which hears from itself alone.
+    """
+
+    left: KVCache | None = None
+
+    def heard(self, x: Tensor, cache: KVCache | None, keep: Tensor | None) -> Answer:
+        alone = self.left if cache is None and x.shape[1] == 1 else None
+        fits = alone is not None and alone[0].shape[0] == len(x)
+        said, self.left = self.attend(x, alone if fits else cache, keep)
+        return said, self.left
+
+
 class OldDetached(_InSteps):
     """The cache is cut off before the tokens attend to it, so no gradient reaches it. If you want
     to cut, cut what you return.
@@ -559,7 +573,12 @@ EXERCISE = Exercise(
     conventions=(
         "The parts are called norm_1, attend, norm_2 and feed_forward, so that `state_dict` holds "
         "`attend.w_q.weight` and so on. norm_1 belongs to the attention.",
+        "`CausalSelfAttention(d_model, heads, kv_heads)` is called as attend(x, cache, keep), and "
+        "`keep` is (B, N), True at the real ones of all tokens so far, those in the cache and the "
+        "new ones.",
         "Pre-norm, as in the encoder's block; attention comes first.",
+        "Positions count all tokens, also padding at the left. That does no harm: the attention "
+        "depends on distances alone.",
         "The block remembers nothing: cache and padding are arguments, which stay as they are. "
         "The stream is returned first, the longer cache second.",
         "Gradients flow from the stream to x, to the cache that comes in and to all weights. The "
@@ -592,6 +611,7 @@ EXERCISE = Exercise(
         PaddingForgotten,
         PaddingInverted,
         LeftFromBefore,
+        LeftForOneToken,
         OldDetached,
         StreamAlone,
         CacheFirst,

@@ -529,9 +529,13 @@ EXERCISE = Exercise(
     conventions=(
         "The parts are called norm_1, attend, norm_2 and feed_forward, so that `state_dict` holds "
         "`attend.w_q.weight` and so on. norm_1 belongs to the attention.",
+        "They are made by `RMSNorm(d_model)`, `MultiHeadAttention(d_model, heads)` and "
+        "`SwiGLU(d_model, d_ff)`. Each is called with the stream; the attention takes "
+        "`mask=mask` besides.",
         "Pre-norm: the copy that a sublayer reads is normalised, the stream never is. Attention "
         "comes first.",
-        "The mask is boolean, True where attending is allowed; None hides nothing. There are no "
+        "The mask is boolean, True where attending is allowed; None hides nothing. A token "
+        "that may hear nobody gets 0 from the attention. There are no "
         "positions here, no dropout and no biases.",
     ),
     hints=(

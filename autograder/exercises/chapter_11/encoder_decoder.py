@@ -125,6 +125,9 @@ def several_calls(rng: Generator) -> Iterator[Trial]:
     other = {**of, "B": 3, "L": 4, "M": 6}
     calls = _call(rng, of, padded=True), _call(rng, of), _call(rng, other, padded=True)
     yield _trial(rng, of, *calls, note=", three calls")
+    memories = (torch.randn(of["B"], of["M"], of["D"], generator=rng) for _ in range(2))
+    decode = (Call((ids(rng, of, "B L"), memory), method="decode") for memory in memories)
+    yield _trial(rng, of, _call(rng, of), *decode, note=", then other memories of that shape")
 
 
 def training(rng: Generator) -> Iterator[Trial]:
@@ -432,6 +435,22 @@ class FirstMemoryKept(_InSteps):
         return self.known if self.known.shape == memory.shape else memory
 
 
+class OwnMemoryRead(_InSteps):
+    """The decoder reads what the encoder made last, not the memory that it is given. Between the
+    two the encoder may have read another source.
+    """
+
+    last: Tensor | None = None
+
+    def encode(self, source: Tensor, lengths: Tensor | None = None) -> Tensor:
+        self.last = super().encode(source, lengths)
+        return self.last
+
+    def decode(self, target: Tensor, memory: Tensor, lengths: Tensor | None = None) -> Tensor:
+        fits = self.last is not None and self.last.shape == memory.shape
+        return super().decode(target, self.last if fits else memory, lengths)
+
+
 class MemoryCutOff(_InSteps):
     """No gradient reaches the encoder (`detach`, `no_grad`): it would never learn."""
 
@@ -621,11 +640,15 @@ EXERCISE = Exercise(
         "The parts are embed, encoder, encoder_norm, decoder, norm and head. Source and target "
         "share embed; head has a matrix of its own.",
         "Embeddings are scaled, then positions are added, on both sides, beginning with 0. "
-        "Positions are the interleaved sinusoids of chapter 6.",
+        "Positions are the interleaved sinusoids of chapter 6: "
+        "`sinusoidal_encoding(position_angles(places, d_model))`, float32 whatever the model is. "
+        "In a model of half or double precision, `.to(x.dtype)` before they are added.",
         "Both stacks end with a norm of their own. Every block of the decoder reads the same "
         "memory, which comes from the encoder's end.",
         "The lengths are those of the sources. They hide padding from the encoder and from the "
-        "decoder. Targets are used as they come: nothing is shifted here.",
+        "decoder: `padding_mask(lengths, n)` gives (B, 1, 1, n), True at real tokens. Targets are "
+        "used as they come: nothing is shifted here.",
+        "The model remembers nothing: `decode` reads the memory that it is given.",
     ),
     hints=(
         "Write the method that places tokens first: it serves both sides.",
@@ -660,6 +683,7 @@ EXERCISE = Exercise(
         ShiftedInside,
         Exchanged,
         FirstMemoryKept,
+        OwnMemoryRead,
         MemoryCutOff,
         DropoutInTraining,
         SharedBlocks,

@@ -39,6 +39,7 @@ TOLD = {
     "distinct": "parameters",
     "learning": "parameters that learn",
     "vectors": "gains of the norms",
+    "dtypes": "their dtypes",
     "stds": "standard deviation of each matrix",
     "centred": "means",
     "tails": "share beyond two deviations",
@@ -113,7 +114,7 @@ def by_seed(rng: Generator) -> Iterator[Trial]:
 
 def dtypes(rng: Generator) -> Iterator[Trial]:
     yield from in_dtypes(
-        _trial(rng, 2, "vectors", "stds", std=0.5), (torch.bfloat16, torch.float64)
+        _trial(rng, 2, "vectors", "stds", "dtypes", std=0.5), (torch.bfloat16, torch.float64)
     )
 
 
@@ -329,6 +330,16 @@ def learns_no_more(model: TransformerLM, std: float = 0.02) -> None:
             module.weight.requires_grad_(False)
 
 
+def in_float32(model: TransformerLM, std: float = 0.02) -> None:
+    """The matrices are float32 now, whatever the model's dtype was: they were replaced by what
+    `randn` gave. Write numbers into those that are there.
+    """
+    init_residual_scale(model, std)
+    for weight in model.parameters():
+        if weight.ndim == 2:
+            weight.data = weight.data.float()
+
+
 def by_parameters(model: TransformerLM, std: float = 0.02) -> None:
     """By the parameters' names, drawn by hand, in another order."""
     root = (2 * len(model.blocks)) ** 0.5
@@ -433,6 +444,7 @@ EXERCISE = Exercise(
         own_seed,
         untied,
         learns_no_more,
+        in_float32,
     ),
     alternatives=(by_parameters, block_by_block, applied, cut_far_out),
 )

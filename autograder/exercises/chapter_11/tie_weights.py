@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from autograder.compare import worked_on
 from autograder.exercises.chapter_11 import CHAPTER
@@ -19,6 +19,8 @@ from autograder.workpiece import Workpiece
 from solutions.decoder import TransformerLM, tie_weights
 
 TOLD = {
+    "layers": "layers of their kind",
+    "same": "parameters that are still the ones they were",
     "distinct": "parameters",
     "learning": "parameters that learn",
     "weights": "weights",
@@ -68,10 +70,20 @@ def two_models(rng: Generator) -> Iterator[Trial]:
     yield replace(first, request=Request(calls), inputs=f"{first.inputs}, then another model")
 
 
+def whose(rng: Generator) -> Iterator[Trial]:
+    yield _trial(rng, _sizes(rng), "same", layers=2)
+
+
+def kinds(rng: Generator) -> Iterator[Trial]:
+    yield _trial(rng, _sizes(rng), "layers", "scores")
+
+
 CASES = (
     Case("embedding and head are one parameter", one_parameter, worked_on, weight=2),
     Case("it holds the numbers of the embedding", numbers, worked_on),
+    Case("it is the embedding's own parameter", whose, worked_on),
     Case("the head still scores vectors", scores, worked_on),
+    Case("both layers are still what they were", kinds, worked_on),
     Case("a second model gets its own embedding", two_models, worked_on),
     Case("works in every dtype", dtypes, worked_on),
     Case("works on whatever device the model is on", devices, worked_on),
@@ -113,6 +125,29 @@ def head_frozen(model: TransformerLM) -> None:
     with torch.no_grad():
         model.head.weight.copy_(model.embed.weight)
     model.head.weight.requires_grad_(False)
+
+
+def a_third_one(model: TransformerLM) -> None:
+    """Both layers hold a new parameter. An optimiser that knows the embedding's would go on with
+    that, and nobody would learn: the head gets the one that is there.
+    """
+    model.head.weight = model.embed.weight = nn.Parameter(model.embed.weight.detach().clone())
+
+
+def no_linear_layer(model: TransformerLM) -> None:
+    """The head is a module of your own now, no nn.Linear: what goes by torch's classes, as the next
+    exercise may, does not find it. Give the layer that is there another weight.
+    """
+
+    class Head(nn.Module):
+        def __init__(self, weight: nn.Parameter) -> None:
+            super().__init__()
+            self.weight = weight
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x @ self.weight.mT
+
+    model.head = Head(model.get_parameter("embed.weight"))  # type: ignore[assignment]
 
 
 def redrawn(model: TransformerLM) -> None:
@@ -197,6 +232,8 @@ EXERCISE = Exercise(
         head_is_the_embedding,
         frozen,
         head_frozen,
+        a_third_one,
+        no_linear_layer,
         redrawn,
         scaled,
         everything_tied,

@@ -130,7 +130,7 @@ def several_calls(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng, layers=1, B=2, L=3)
     later = _call(rng, of, before=3)
     calls = _call(rng, of), later, _call(rng, {**of, "B": 3, "L": 5}), _call(rng, of, padded=True)
-    yield _trial(rng, of, *calls, _call(rng, of))
+    yield _trial(rng, of, *calls, _call(rng, of), later, _call(rng, {**of, "L": 1}))
 
 
 def training(rng: Generator) -> Iterator[Trial]:
@@ -150,6 +150,11 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
 
 def kept(rng: Generator) -> Iterator[Trial]:
     yield _single(rng, before=6, padded=True, layers=1)
+    trial = _single(rng, before=4)
+    (one,) = trial.request.calls
+    tokens, caches = one.args
+    request = replace(trial.request, calls=(Call((tokens, [*caches])),))
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, the caches in a list")
 
 
 def devices(rng: Generator) -> Iterator[Trial]:
@@ -460,6 +465,32 @@ class LeftFromBefore(_InSteps):
         return logits, self.left
 
 
+class LeftForOneToken(_InSteps):
+    """The model keeps the caches in itself, and a single token that comes without caches hears from
+    them. It is a text of one token, which hears from nobody.
+    """
+
+    left: list[KVCache] | None = None
+
+    def forward(self, tokens: Tensor, caches: Caches = None, keep: Tensor | None = None) -> Answer:
+        alone = caches is None and tokens.shape[1] == 1
+        fits = self.left is not None and self.left[0][0].shape[0] == len(tokens)
+        logits, self.left = super().forward(tokens, self.left if alone and fits else caches, keep)
+        return logits, self.left
+
+
+class CallersListFilled(_InSteps):
+    """The new caches are written into the list that came in. The caller may go on from the old ones
+    once more: make a list of your own.
+    """
+
+    def forward(self, tokens: Tensor, caches: Caches = None, keep: Tensor | None = None) -> Answer:
+        logits, after = super().forward(tokens, caches, keep)
+        if isinstance(caches, list):
+            caches[:] = after
+        return logits, after
+
+
 class DropoutInTraining(_InSteps):
     """In training some entries are dropped at random. This model has no dropout."""
 
@@ -635,10 +666,11 @@ EXERCISE = Exercise(
         "`blocks.0.attend.w_q.weight` and so on. embed and head are two matrices: tying them is "
         "an exercise of its own.",
         "Embeddings are used as they are: not scaled, not normalised, no position is added. The "
-        "blocks know positions.",
+        "blocks know positions. `keep` goes to every block as it is.",
         "Logits are returned, not probabilities, for every position; then a list with a cache for "
         "each block, in their order. `caches` is such a list, or a tuple, or None.",
-        "The model remembers nothing between calls. Gradients flow to all weights and to the "
+        "The model remembers nothing between calls, and a list of caches that comes in is not "
+        "changed. Gradients flow to all weights and to the "
         "caches that come in; those that are returned may be cut off.",
     ),
     hints=(
@@ -676,6 +708,8 @@ EXERCISE = Exercise(
         CachesFirst,
         PaddingForgotten,
         LeftFromBefore,
+        LeftForOneToken,
+        CallersListFilled,
         DropoutInTraining,
         HeadWithBias,
         TiedFromTheStart,
