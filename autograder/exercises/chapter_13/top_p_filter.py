@@ -141,6 +141,11 @@ def all_digits(rng: Generator) -> Iterator[Trial]:
     of = {"B": 5, "V": 7}
     logits = 1 + 1e-10 * scores(rng, "B V", of).double()
     yield filtered(logits, "B V", of, ("p", 0.5), ", float64 that differ after 10 digits")
+    for side in (1e-11, -1e-11):
+        row = scores(rng, "V", of).double()
+        mass = row.softmax(-1).sort(descending=True).values.cumsum(-1)
+        p = float(mass[1]) + side
+        yield filtered(row, "V", of, ("p", p), ", float64 with a sum that is almost p")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
