@@ -108,7 +108,8 @@ class NextToken:
     def function(self) -> Callable[..., tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
         """Make the function: tokens, caches, keep -> logits (B, L, V), caches.
 
-        The caches hold what was heard (B, D) and, in the shape of a tensor, how many tokens.
+        The caches hold, of all tokens so far, their vectors (B, N, D) and numbers (B, N). What was
+        heard is worked out anew, as attention does: `keep` can hide what was fed before, too.
         """
         fed = 0
 
@@ -120,18 +121,19 @@ class NextToken:
             if self.budget is not None and fed > self.budget:
                 raise ValueError("the model has been fed more tokens than there are")
             embedded = self.embed[tokens]
-            heard, past = caches[0] if caches else (torch.zeros_like(embedded[:, 0]), tokens[:, :0])
-            if len(heard) != len(tokens):
+            before, past = caches[0] if caches else (embedded[:, :0], tokens[:, :0])
+            if len(past) != len(tokens):
                 raise ValueError("the caches are of another batch")
+            embedded = torch.cat([before, embedded], dim=1)
             so_far = torch.cat([past, tokens], dim=1)
             if keep is not None and keep.shape != so_far.shape:
                 raise ValueError("keep must have an entry for each token so far")
-            steps = []
-            for i in range(tokens.shape[1]):
+            heard, steps = torch.zeros_like(embedded[:, 0]), []
+            for i in range(so_far.shape[1]):
                 new = (heard @ self.mix + embedded[:, i]).tanh()
-                real = None if keep is None else keep[:, past.shape[1] + i, None]
-                heard = new if real is None else torch.where(real, new, heard)
+                heard = new if keep is None else torch.where(keep[:, i, None], new, heard)
                 steps.append(heard)
-            return torch.stack(steps, dim=1) @ self.head, [(heard, so_far)]
+            scores = torch.stack(steps[past.shape[1] :], dim=1) @ self.head
+            return scores, [(embedded, so_far)]
 
         return model

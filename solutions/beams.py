@@ -29,9 +29,11 @@ def beam_search(
             keeps its score and its place among the beams as long as
             `beams` others are not better
     alpha   at the end, scores are divided by the number of new tokens, `end`
-            included, to the power of alpha; the largest quotient wins
+            included, to the power of alpha; the largest quotient wins,
+            be that beam finished or not
     ->      (L + N,) the prompt and the N new tokens of the winner, to its
             first new `end`; and its quotient, a tensor of one number
+            (which may be on the CPU, wherever the prompt is)
 
     Source: Sutskever et al. 2014, section 3.2; Wu et al. 2016, section 7.
 

@@ -55,7 +55,8 @@ def generate_cached(
     model     model(tokens, caches, keep) gives logits (B, L, V) for the
               tokens that it is fed, and the caches with them in. caches are
               those of all tokens before, None at the start; keep (B, N), bool,
-              is about all tokens so far, fed before or now
+              is about all tokens so far, fed before or now. Its parameters
+              have these names
     prompt    (B, L)      int64; short prompts have padding in front
     keep      (B, L)      bool, False where there is padding
     uniforms  (N, B)      numbers from [0, 1): row i draws the tokens of step i,
@@ -65,7 +66,7 @@ def generate_cached(
                           than N when all rows have finished before
 
     Each token is fed once: first the prompt, then one token of each row at a
-    time.
+    time. The token that is drawn last need not be fed.
 
     Source: Pope et al. 2023, section 2.
 

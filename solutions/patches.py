@@ -42,7 +42,8 @@ def add_grid_positions(tokens: Tensor, columns: int) -> Tensor:
     ->       (B, L, D)  to the first half of a token the sinusoidal code of
                         its row is added, to the second half that of its
                         column. Both count from 0, and each code is D/2
-                        wide; the dtype is that of tokens
+                        wide; the dtype is that of tokens. It is computed
+                        in float32, and converted then
 
     Source: Beyer et al. 2022; the code is that of Vaswani et al. 2017.
 

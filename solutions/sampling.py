@@ -56,8 +56,11 @@ def top_p_filter(logits: Tensor, p: float) -> Tensor:
                       those that are -inf: hidden before, and hidden after
     p       from 0 to 1. Going from the most probable token down, a token
             stays if those before it have less than p together. So the one
-            that crosses p stays, and the best one always does
+            that crosses p stays, and the best one always does. With 1
+            nothing is hidden
     ->      (..., V)  scores; the others are -inf
+
+    Scores of half precision are added up in float32.
 
     Source: Holtzman et al. 2020, section 3.1.
 
@@ -67,8 +70,11 @@ def top_p_filter(logits: Tensor, p: float) -> Tensor:
     tensor([0.0000, 0.5000, 0.0000, 0.3000])
     """
     ### BEGIN SOLUTION
+    if p == 1:
+        return logits  # sums are rounded to 1 before the end
     ordered, order = logits.sort(-1, descending=True)  # (..., V)
-    mass = ordered.softmax(-1).cumsum(-1)  # (..., V)
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    mass = ordered.softmax(-1, dtype=wide).cumsum(-1)  # (..., V)
     hidden = torch.zeros_like(logits, dtype=torch.bool)  # (..., V)
     hidden = hidden.scatter(-1, order[..., 1:], mass[..., :-1] >= p)
     return logits.masked_fill(hidden, -torch.inf)
@@ -79,13 +85,15 @@ def sample_token(logits: Tensor, uniform: Tensor) -> Tensor:
     """Draw a token from the distribution that scores stand for.
 
     logits   (..., V)  scores; -inf is a token that is never drawn
-    uniform  (...)     a number for each row, drawn evenly from [0, 1)
+    uniform  (...)     a number for each row, drawn evenly from [0, 1), in
+                       the dtype of the logits or in float32
     ->       (...)     int64, for each row the first token, in the order of
                        the vocabulary, such that it and those before it have
                        more than `uniform` of the probability together
 
     A hidden token is not drawn either where rounding leaves the sum of the
-    probabilities a little above or below 1.
+    probabilities a little above or below 1. Scores of half precision are
+    added up in float32.
 
     Source: inversion, Devroye 1986, chapter 2.
 
@@ -95,7 +103,8 @@ def sample_token(logits: Tensor, uniform: Tensor) -> Tensor:
     tensor([0, 1, 2])
     """
     ### BEGIN SOLUTION
-    mass = logits.softmax(-1).cumsum(-1)  # (..., V)
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    mass = logits.softmax(-1, dtype=wide).cumsum(-1)  # (..., V)
     wanted = uniform[..., None] * mass[..., -1:]  # (..., 1)
     return (mass <= wanted).sum(-1)
     ### END SOLUTION

@@ -86,6 +86,10 @@ def test_a_language_model_with_caches_is_one_without_and_does_not_read_padding()
     assert_close(hidden[0], whole[0])
     assert_close(hidden[1:, 2:], model(tokens[1:, 2:])[0])
     assert not torch.allclose(hidden[1, 2:], whole[1, 2:])
+    _, caches = model(tokens[:, :3], None, keep[:, :3])
+    assert_close(model(tokens[:, 3:], caches, keep)[0], hidden[:, 3:])
+    forgotten, _ = model(tokens[:, 3:], caches, torch.ones_like(keep))
+    assert_close(forgotten, whole[:, 3:])  # what was hidden before may be read later
 
 
 def test_a_language_model_refuses_what_cannot_be():

@@ -7,12 +7,13 @@ NEVER_BELOW = "a temperature is not below 0"
 ZERO = "there is one zero only"
 ABOVE_NONE = "nothing is above the maximum"
 LAST = "by default it is the last axis"
-ORDER = "the smaller of two numbers has no order"
+ORDER = "the smaller or wider of two has no order"
 PRODUCT = "a product of numbers has no order"
 EITHER = "or has no order"
 SAME = "at the start the text is the prompt"
 TWO = "of two axes the last one is axis 1"
 SIGN = "a sign does not change a shape, dtype or device"
+HALF = "in half precision no sum is near a border, so that any precision will do"
 SPARE = "scatter leaves alone what the indices do not reach"
 
 LOOP = (
@@ -65,6 +66,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "best = logits.topk(min(k, (-logits).shape[-1]), -1).values": SIGN,
     },
     "top_p_filter": {
+        "if p >= 1:\n    return logits": "p is 1 at most",
+        "wide = logits.dtype": HALF,
+        "wide = torch.promote_types(torch.float32, logits.dtype)": ORDER,
+        "wide = torch.promote_types((-logits).dtype, torch.float32)": SIGN,
+        "mass = ordered.softmax(-1).cumsum(-1)": HALF,
         "ordered, order = logits.sort(descending=True)": LAST,
         "hidden = torch.zeros_like(mass, dtype=torch.bool)": "both have the same shape",
         "hidden = torch.zeros_like(-logits, dtype=torch.bool)": SIGN,
@@ -74,6 +80,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "sample_token": {
         "wanted = mass[..., -1:] * uniform[..., None]": PRODUCT,
+        "wide = logits.dtype": HALF,
+        "wide = torch.promote_types(torch.float32, logits.dtype)": ORDER,
+        "wide = torch.promote_types(uniform.dtype, torch.float32)": "both have the same dtype",
+        "wide = torch.promote_types((-logits).dtype, torch.float32)": SIGN,
+        "mass = logits.softmax(-1).cumsum(-1)": HALF,
     },
     "generate": {
         "done = torch.zeros_like(tokens[:, 0], dtype=torch.bool)": SAME,

@@ -46,6 +46,8 @@ def zero(rng: Generator) -> Iterator[Trial]:
 
 def near_zero(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, 0.001)
+    of = {**sizes(rng, "B V"), "V": 7}
+    yield filtered(1e-6 * scores(rng, "B V", of), "B V", of, (T, 1e-6), ", numbers as small")
 
 
 def ranks(rng: Generator) -> Iterator[Trial]:
@@ -167,6 +169,13 @@ def floored(logits: Tensor, temperature: float) -> Tensor:
 def near_zero_is_zero(logits: Tensor, temperature: float) -> Tensor:
     """You treat small temperatures as 0. Only 0 itself is special."""
     return apply_temperature(logits, 0 if temperature < 0.01 else temperature)
+
+
+def almost_zero_is_zero(logits: Tensor, temperature: float) -> Tensor:
+    """You treat tiny temperatures as 0. Only 0 itself is special: scores may be as close to each
+    other as the temperature is small.
+    """
+    return apply_temperature(logits, 0 if temperature < 1e-4 else temperature)
 
 
 def best_over_all_rows(logits: Tensor, temperature: float) -> Tensor:
@@ -334,6 +343,7 @@ EXERCISE = Exercise(
         "What comes back are scores, before any softmax, in the dtype of the logits.",
         "At temperature 0 the best score of a row stays as it is and the others become -inf. No "
         "two scores of a row are equal then.",
+        "Only 0 itself is special: 0.000001 divides as any other number.",
         "A score of -inf stays -inf at any temperature.",
         "Other texts multiply by a sharpness; it is 1 / temperature.",
     ),
@@ -350,6 +360,7 @@ EXERCISE = Exercise(
         zero_is_tiny,
         floored,
         near_zero_is_zero,
+        almost_zero_is_zero,
         best_over_all_rows,
         best_over_the_batch,
         one_hot,

@@ -156,6 +156,33 @@ def end_in_prompt(rng: Generator) -> Iterator[Trial]:
 def sure(rng: Generator) -> Iterator[Trial]:
     """Draw models whose scores are so large that most probabilities are 0 in float32."""
     yield until(lambda: _trial(rng, beams=3, steps=4, loud=80.0), beam_search, lambda t, r: True)
+    yield from impossible_in_float32(rng)
+
+
+def impossible_in_float32(rng: Generator) -> Iterator[Trial]:
+    """Draw searches whose winner has a token that softmax in float32 gives the probability 0.
+
+    All tokens but one make the end so probable that float32 has 0 for all else. The prompt ends
+    with the one. The power of the length is so high that a long text of that kind wins.
+    """
+
+    def drawn() -> Trial:
+        trial = _trial(rng, beams=60, steps=3, alpha=14.0)
+        box, prompt, *others, end, alpha = _given(trial)
+        embed, mix, head = box.embed.clone(), box.mix.clone(), box.head.clone()
+        special = (end + 1) % len(embed)
+        mix[:, :2], embed[:, :2] = 0.0, 20.0  # its tanh is 1
+        embed[special, 0] = 0.0
+        head[:2] = 0.0
+        head[0, end], head[1, special] = 115.0, -230.0
+        prompt = torch.cat([prompt[:-1], prompt.new_tensor([special])])
+        one = call(NextToken(embed, mix, head), prompt, *others, end, alpha=alpha)
+        return replace(trial, request=one)
+
+    def long(trial: Trial, reply: Reply) -> bool:
+        return len(reply.values[0][0]) == len(trial.request.calls[0].args[1]) + 3
+
+    yield until(drawn, beam_search, long)
 
 
 def single(rng: Generator) -> Iterator[Trial]:
@@ -190,7 +217,8 @@ CASES = (
     Case("a single step, or a prompt of one token, works", single, values),
     Case("one search does not change the next", twice, values),
     Case("the prompt itself is not changed", kept, inputs_kept),
-    Case("works on whatever device the tokens are on", devices, values),
+    # one number on the CPU mixes with any device
+    Case("works on whatever device the tokens are on", devices, first_of_several),
 )
 
 
@@ -231,6 +259,8 @@ def _scored(logits: Tensor, how: str) -> Tensor:
         return logits
     if how == "without shift":
         return (logits.exp() / logits.exp().sum()).log()
+    if how == "log of softmax":
+        return logits.softmax(-1).log()
     if how == "shifted log":
         return (logits.softmax(-1) + 1e-6).log()
     return logits.softmax(-1) if how in ("probabilities", "product") else logits.log_softmax(-1)
@@ -326,6 +356,15 @@ def shifted_log(
     off. Which function gives the logarithm directly?
     """
     return _search(model, prompt, beams, steps, end, alpha=alpha, how="shifted log")
+
+
+def log_of_softmax(
+    model: Model, prompt: Tensor, beams: int, steps: int, end: int, *, alpha: float = 0.0
+) -> Found:
+    """You take the logarithm of a softmax. Where the softmax has become 0 that is -inf, and beams
+    that can be told apart no longer are. `log_softmax` does both in one step.
+    """
+    return _search(model, prompt, beams, steps, end, alpha=alpha, how="log of softmax")
 
 
 def last_chance_alone(
@@ -534,9 +573,10 @@ EXERCISE = Exercise(
         "costs nothing. Sums decide which beams are kept, quotients decide at the end.",
         "A beam that has written `end` stays as it is. It keeps a place among the `beams` as long "
         "as its sum is among the best. An end in the prompt does not count.",
-        "The length is that of the new tokens, `end` included.",
+        "The length is that of the new tokens, `end` included. At the end all kept beams may win, "
+        "finished or not.",
         "What comes back is the prompt with the new tokens of the winner, to its first new `end`, "
-        "and its quotient as a tensor of one number. No two scores are equal.",
+        "and its quotient as a tensor of one number, on any device. No two scores are equal.",
     ),
     hints=(
         "Lists will do: for each beam its tokens and its sum. With tensors it is faster.",
@@ -553,6 +593,7 @@ EXERCISE = Exercise(
         probabilities_multiplied,
         without_shift,
         shifted_log,
+        log_of_softmax,
         last_chance_alone,
         first_position,
         the_worst,

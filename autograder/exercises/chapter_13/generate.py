@@ -42,6 +42,12 @@ def _trial(
     return Trial(call(model(rng, vocabulary), prompt, steps, end), words, {}, "")
 
 
+def _given(trial: Trial) -> tuple[Model, Tensor, int, int]:
+    """Give what the loop is given, in order."""
+    box, prompt, steps, end = trial.request.calls[0].args
+    return box.function(), prompt, steps, end
+
+
 def _prompt(trial: Trial) -> Tensor:
     found: Tensor = trial.request.calls[0].args[1]
     return found
@@ -77,6 +83,11 @@ def long_memory(rng: Generator) -> Iterator[Trial]:
         return bool((cut != reply.values[0][:, 1:]).any(1).all())
 
     yield until(lambda: _trial(rng, end=NEVER, batch=2, steps=6), generate, remembered)
+
+    def beyond(trial: Trial, reply: Reply) -> bool:
+        return not torch.equal(short_window(*_given(trial)), reply.values[0])
+
+    yield until(lambda: _trial(rng, end=NEVER, batch=4, length=20, steps=6), generate, beyond)
 
 
 def one_ends(rng: Generator) -> Iterator[Trial]:
@@ -172,6 +183,7 @@ def _loop(model: Model, prompt: Tensor, steps: int, end: int, **kind: bool) -> T
         seen = out[:, -1:] if kind.get("last_alone") else out
         seen = prompt if kind.get("prompt_alone") else seen
         seen = out[:, -prompt.shape[1] :] if kind.get("window") else seen
+        seen = out[:, -8:] if kind.get("eight") else seen
         scores = model(seen)[0]
         scores = scores[:, 0] if kind.get("first_place") else scores[:, -1]
         best = scores.argmin(-1) if kind.get("worst") else scores.argmax(-1)
@@ -205,6 +217,13 @@ def window(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:
     text so far.
     """
     return _loop(model, prompt, steps, end, window=True)
+
+
+def short_window(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:
+    """In a long text you feed the newest tokens only, a fixed number of them. The model should read
+    all that is there.
+    """
+    return _loop(model, prompt, steps, end, eight=True)
 
 
 def first_position(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:
@@ -395,6 +414,7 @@ EXERCISE = Exercise(
         last_token_alone,
         prompt_alone,
         window,
+        short_window,
         first_position,
         the_worst,
         first_row_for_all,

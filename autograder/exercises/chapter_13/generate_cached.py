@@ -73,7 +73,9 @@ def several_lengths(rng: Generator) -> Iterator[Trial]:
     def wanted(trial: Trial, reply: Reply) -> bool:
         box, prompt, keep, uniforms, end = trial.request.calls[0].args
         read = generate_cached(box.function(), prompt, torch.ones_like(keep), uniforms, end)
-        return _lively(trial, reply) and not torch.equal(read, reply.values[0])
+        later = keep_forgotten(box.function(), prompt, keep, uniforms, end)
+        others = (read, later)
+        return _lively(trial, reply) and not any(torch.equal(o, reply.values[0]) for o in others)
 
     for _ in range(2):
         yield until(lambda: _trial(rng, end=NEVER), generate_cached, wanted)
@@ -191,6 +193,7 @@ def _loop(
         more = torch.zeros_like(done) if how == "hidden" else torch.ones_like(done)
         more = keep[:, 0] if how == "keep repeated" else more
         keep = torch.cat([keep, more[:, None]], 1)
+        keep = torch.ones_like(keep) if how == "keep forgotten" else keep
         done = done | (new == end)
         over = done.any() if how == "any" else done.all()
         if bool(over) and how != "no stop":
@@ -280,6 +283,15 @@ def keep_not_extended(
         return model(fed, caches, grown)
 
     return _loop(stuck, prompt, keep, uniforms, end, how="")
+
+
+def keep_forgotten(
+    model: Model, prompt: Tensor, keep: Tensor, uniforms: Tensor, end: int
+) -> Tensor:
+    """With the prompt you pass the right `keep`, and from then on one that is True everywhere. The
+    padding is in the caches still: it has to stay hidden at every step.
+    """
+    return _loop(model, prompt, keep, uniforms, end, how="keep forgotten")
 
 
 def new_tokens_hidden(
@@ -480,10 +492,12 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "`model(tokens, caches, keep)` gives the scores (B, L, V) for the tokens that are fed, and "
-        "new caches. The old ones are not changed; pass on the new ones.",
+        "new caches. The old ones are not changed; pass on the new ones. Its parameters are called "
+        "`tokens`, `caches`, `keep`.",
         "`keep` is about all tokens so far, those in the caches too: it grows by a True for each "
         "row and step.",
         "Padding stands in front, so the last position is real in every row.",
+        "The token drawn last need not be fed: nothing is drawn after it.",
         "A row is finished when it has written `end`, and gets `end` from then on; when all have "
         "finished the loop stops. An end in the prompt or as padding does not count.",
         "Row i of `uniforms` has the numbers for step i.",
@@ -502,6 +516,7 @@ EXERCISE = Exercise(
         prompt_token_by_token,
         keep_not_passed,
         keep_not_extended,
+        keep_forgotten,
         new_tokens_hidden,
         keep_copied,
         keep_inverted,

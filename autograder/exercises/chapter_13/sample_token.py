@@ -336,16 +336,16 @@ EXERCISE = Exercise(
     ),
     example=(
         "The probabilities are 0.2, 0.5, 0.3. The sums are 0.2, 0.7, 1. With the number 0.1 token "
-        "0 is drawn, as 0.2 exceeds 0.1. With 0.6 it is token 1, with 0.9 token 2, and with 0.2 "
-        "token 1: the sum 0.2 does not exceed 0.2."
+        "0 is drawn, as 0.2 exceeds 0.1. With 0.6 it is token 1, since 0.2 does not exceed 0.6 "
+        "and 0.7 does, and with 0.9 it is token 2."
     ),
     conventions=(
         "`uniform` has the shape of the logits without their last axis; its numbers are at least "
-        "0 and less than 1. You draw nothing yourself.",
+        "0 and less than 1, in the dtype of the logits. You draw nothing yourself.",
         "The sums run over the tokens in the order of the vocabulary, from token 0 on.",
         "A token with the score -inf is never drawn: not with the number 0, and not where rounding "
         "leaves the last sum at 0.99999994 and the number is as large.",
-        "The result is int64.",
+        "In half precision add up in float32 or better. The result is int64.",
     ),
     hints=(
         "`cumsum` gives the sums.",

@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from autograder.compare import inputs_kept, values
 from autograder.exercises.chapter_13 import CHAPTER
 from autograder.inputs import described, integer
-from autograder.slips import changed_in_place, on_the_cpu
+from autograder.slips import changed_in_place, float64_narrowed, on_the_cpu
 from autograder.spec import Case, Exercise, Trial
 from autograder.variations import elsewhere, in_dtypes
 from autograder.wire import call
@@ -130,6 +130,22 @@ def dtypes(rng: Generator) -> Iterator[Trial]:
         yield from in_dtypes(_trial(rng, accepted), (torch.float64,))
 
 
+def all_digits(rng: Generator) -> Iterator[Trial]:
+    """Draw last numbers that are just above and just below a border between two tokens."""
+    for accepted in (0, 2, 4):
+        for side in (1e-11, -1e-11):
+            target, guess, draft, uniforms = _trial(rng, accepted).request.calls[0].args
+            wide = [one.double() / one.double().sum(-1, keepdim=True) for one in (target, guess)]
+            rest = _rest(*wide, accepted)
+            token = rest.argmax()
+            uniforms = uniforms.double()
+            border = rest.cumsum(0)[token]
+            border = border - rest[token] if token == rest.nonzero()[-1, 0] else border
+            uniforms[-1] = (border + side).clamp(min=0)
+            words = f"guess (K, V) = {tuple(guess.shape)}, {accepted} kept, float64 close to a border"
+            yield Trial(call(*wide, draft, uniforms), words, {}, "")
+
+
 def twice(rng: Generator) -> Iterator[Trial]:
     trials = [_trial(rng, accepted) for accepted in (2, 4, 0)]
     calls = tuple(one for trial in trials for one in trial.request.calls)
@@ -156,6 +172,7 @@ CASES = (
     Case("probabilities of 0 do no harm", impossible, values),
     Case("after a refusal nothing more is kept", later_ones, values),
     Case("works in double precision", dtypes, values),
+    Case("float64 is used to its full precision", all_digits, values),
     Case("one call does not change the next", twice, values),
     Case("nothing that was given is changed", kept, inputs_kept),
     Case("works on whatever device the tensors are on", devices, values),
@@ -462,6 +479,7 @@ EXERCISE = Exercise(
         zero_equals_zero,
         own_numbers,
         on_the_cpu(speculative_accept),
+        float64_narrowed(speculative_accept),
         changed_in_place(speculative_accept),
     ),
     alternatives=(by_cumprod, in_lists, refusals_first),

@@ -74,6 +74,8 @@ def tiny(rng: Generator) -> Iterator[Trial]:
 def everything(rng: Generator) -> Iterator[Trial]:
     of = _sizes(rng)
     yield filtered(scores(rng, "B V", of, 0.125), "B V", of, ("p", 1.0))
+    sharp = scores(rng, "B V", of, 3.0)  # in float32 the sum is 1 before the last tokens
+    yield filtered(sharp, "B V", of, ("p", 1.0), ", some almost impossible")
 
 
 def different_rows(rng: Generator) -> Iterator[Trial]:
@@ -139,6 +141,11 @@ def all_digits(rng: Generator) -> Iterator[Trial]:
     of = {"B": 5, "V": 7}
     logits = 1 + 1e-10 * scores(rng, "B V", of).double()
     yield filtered(logits, "B V", of, ("p", 0.5), ", float64 that differ after 10 digits")
+    for side in (1e-11, -1e-11):
+        row = scores(rng, "V", of).double()
+        mass = row.softmax(-1).sort(descending=True).values.cumsum(-1)
+        p = float(mass[1]) + side
+        yield filtered(row, "V", of, ("p", p), ", float64 with a sum that is almost p")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
@@ -355,6 +362,14 @@ def renormalised_logs(logits: Tensor, p: float) -> Tensor:
     return top_p_filter(logits, p).log_softmax(-1)
 
 
+def tail_rounded_away(logits: Tensor, p: float) -> Tensor:
+    """With p = 1 the tail is lost where rounding makes the sum 1 before it. Those before a token
+    have less than 1 together, however little it has itself: with p = 1 hide nothing.
+    """
+    before = _mass(logits).roll(1, -1)
+    return _keeping(logits, _first(before < p))
+
+
 def through_probabilities(logits: Tensor, p: float) -> Tensor:
     """You return logarithms of probabilities. The distribution is right, but the scores that stay
     should keep their numbers.
@@ -368,6 +383,7 @@ def by_the_mass_before(logits: Tensor, p: float) -> Tensor:
     chances = torch.softmax(best.values, dim=-1)
     stays = (chances.cumsum(-1) - chances) < p
     stays[..., 0] = True
+    stays |= p >= 1
     alone = torch.where(stays, best.values, -torch.inf)
     return torch.full_like(logits, -torch.inf).scatter(-1, best.indices, alone)
 
@@ -376,7 +392,7 @@ def by_ranks(logits: Tensor, p: float) -> Tensor:
     chances = logits.softmax(-1)
     mass = chances.sort(-1, descending=True).values.cumsum(-1)
     rank = logits.argsort(-1, descending=True).argsort(-1)
-    count = (mass < p).sum(-1, keepdim=True)
+    count = (mass < p).sum(-1, keepdim=True) if p < 1 else logits.shape[-1]
     return logits.masked_fill(rank > count, -torch.inf)
 
 
@@ -385,7 +401,7 @@ def by_pairs(logits: Tensor, p: float) -> Tensor:
     better = logits.unsqueeze(-2) > logits.unsqueeze(-1)  # token, other
     before = (better * logits.softmax(-1).unsqueeze(-2)).sum(-1)
     best = ~better.any(-1)
-    return torch.where((before < p) | best, logits, -torch.inf)
+    return torch.where((before < p) | best | (p == 1), logits, -torch.inf)
 
 
 def row_by_row(logits: Tensor, p: float) -> Tensor:
@@ -396,7 +412,7 @@ def row_by_row(logits: Tensor, p: float) -> Tensor:
         for token in sorted(range(len(chances)), key=rows[i].tolist().__getitem__, reverse=True):
             out[i, token] = rows[i, token]
             mass += chances[token]
-            if mass >= p:
+            if p < 1 and mass >= p:
                 break
     return out.view(logits.shape)
 
@@ -421,15 +437,18 @@ EXERCISE = Exercise(
     conventions=(
         "A token stays if those that are more probable have less than p together. So the token "
         "that crosses p stays. (Dropping it would leave 0.5 in the example.)",
-        "The best token always stays, even with p = 0.",
+        "The best token always stays, even with p = 0. With p = 1 nothing is hidden, not even where "
+        "rounding makes the sum 1 before the last token.",
+        "In half precision add up in float32 or better: three digits are too few for sums.",
         "Scores come in and scores go out, in the same shape and dtype; those that stay keep their "
         "numbers.",
         "No two scores of a row are equal, except those that are -inf already. They stay -inf, and "
-        "no sum of probabilities is p exactly.",
+        "for a p below 1 no sum of probabilities is p exactly.",
     ),
     hints=(
         "Sort, take the softmax, add up with `cumsum`.",
         "`cumsum` counts a token itself. How much is there *before* it?",
+        "p = 1 needs a look of its own: in float32, 1 - 1e-9 is 1.",
         "The mask is in sorted order. `scatter`, with the indices from sorting, puts it back.",
     ),
     cases=CASES,
@@ -459,6 +478,7 @@ EXERCISE = Exercise(
         probabilities,
         renormalised_logs,
         through_probabilities,
+        tail_rounded_away,
         on_the_cpu(top_p_filter),
         always_float32(top_p_filter),
         float64_narrowed(top_p_filter),

@@ -346,7 +346,8 @@ EXERCISE = Exercise(
         "Tokens come in reading order, and rows and columns count from 0.",
         "Each of the two codes is D/2 wide, with a clock for that width, and sine and cosine "
         "alternate as in chapter 6.",
-        "What comes back has the dtype and the device of the tokens.",
+        "What comes back has the dtype and the device of the tokens. The code itself is computed "
+        "in float32, for float64 tokens, too.",
     ),
     hints=(
         "In which row does token i stand, if there are `columns` in a row? And in which column?",

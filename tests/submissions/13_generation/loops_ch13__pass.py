@@ -19,6 +19,7 @@ def top_p_filter(logits, p):
     chances = best.values.softmax(-1)
     late = chances.cumsum(-1) - chances >= p
     late[..., 0] = False
+    late &= p < 1
     hide = torch.zeros_like(late).scatter(-1, best.indices, late)
     return logits.masked_fill(hide, -torch.inf)
 
