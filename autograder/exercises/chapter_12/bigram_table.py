@@ -241,7 +241,8 @@ def by_one_hot(tokens: Tensor, vocabulary: int, extra: float = 1.0) -> Tensor:
 def by_a_sparse_table(tokens: Tensor, vocabulary: int, extra: float = 1.0) -> Tensor:
     pairs = torch.stack([tokens[:-1], tokens[1:]])
     ones = torch.ones(len(tokens) - 1, dtype=torch.float64, device=tokens.device)
-    counts = torch.sparse_coo_tensor(pairs, ones, (vocabulary, vocabulary)).to_dense() + extra
+    shape = (vocabulary, vocabulary)
+    counts = torch.sparse_coo_tensor(pairs, ones, shape, check_invariants=True).to_dense() + extra
     return F.normalize(counts, p=1, dim=1).log().float()
 
 

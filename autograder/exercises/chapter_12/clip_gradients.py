@@ -354,8 +354,8 @@ EXERCISE = Exercise(
         "Squares and sums are in float32 at least, and so is the length. Each gradient keeps its "
         "dtype.",
         "The given tensors are not changed.",
-        "Limits in the checks, and lengths other than 0, are between 0.001 and a million, in float64 "
-        "up to 1e42. "
+        "Limits in the checks, and lengths other than 0, are between 0.001 and a million, in "
+        "float64 up to 1e42. "
         "torch's `clip_grad_norm_` works in place and adds 1e-6 to the length before it divides; "
         "in this range the tolerance has room for that.",
     ),

@@ -844,8 +844,8 @@ EXERCISE = Exercise(
         "In a step: the gradients of all parts together, clipped, then AdamW at the rate of this "
         "step, counted from 1. Gradients of one step have no part in the next.",
         "Parameters are told apart by `parameter_groups`. betas are (0.9, 0.95).",
-        "`parts` changes the memory that is needed, and no number, as long as a model draws nothing "
-        "at random and its rows do not see each other: every row counts equally.",
+        "`parts` changes the memory that is needed, and no number, as long as a model draws "
+        "nothing at random and its rows do not see each other: every row counts equally.",
         "A batch is cut as `chunk` does it: 16 rows in 5 parts are 4 pieces of 4 rows.",
         "In the checks every parameter gets a gradient.",
         "The checks look at losses and at `model`. The notebook also uses `optimiser` and `done`, "
