@@ -48,13 +48,26 @@ class Elsewhere(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch le
 
 
 def refuse_mixing(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise WrongDeviceError if tensors of both devices are given."""
-    tensors = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, Tensor)]
+    """Raise WrongDeviceError if tensors of both devices are given, or chance from the CPU."""
+    leaves = tree_leaves((args, dict(kwargs)))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if any(t.is_meta for t in tensors) and any(not t.is_meta and t.ndim for t in tensors):
         name = str(func).removeprefix("aten.").split(".")[0]
         raise WrongDeviceError(
             f"`{name}` got one tensor on the device of the inputs and one on the CPU"
         )
+    if any(isinstance(leaf, torch.Generator) for leaf in leaves) and any(map(is_far, leaves)):
+        name = str(func).removeprefix("aten.").split(".")[0]
+        raise WrongDeviceError(
+            f"`{name}` draws on the device of the inputs, and its generator is on the CPU"
+        )
+
+
+def is_far(leaf: Any) -> bool:
+    """Whether it is a tensor far away, or the name of that device."""
+    if isinstance(leaf, Tensor):
+        return leaf.is_meta
+    return isinstance(leaf, torch.device) and leaf.type == "meta"
 
 
 def _with_zeros_from_afar(

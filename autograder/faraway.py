@@ -26,7 +26,13 @@ from torch.overrides import (
 )
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
-from autograder.elsewhere import COPIES, CPU_INDICES_ALLOWED, Elsewhere, refuse_mixing
+from autograder.elsewhere import (
+    COPIES,
+    CPU_INDICES_ALLOWED,
+    Elsewhere,
+    is_far,
+    refuse_mixing,
+)
 
 TO_A_DEVICE, INTO = COPIES
 NEW = Tensor.new_tensor
@@ -50,6 +56,7 @@ class FarAway(Elsewhere):
         super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         # by the address of the far memory, which is held so that no other gets its address
         self._near: dict[int, tuple[Storage, Storage]] = {}
+        self._sparse: dict[int, tuple[Tensor, Tensor]] = {}  # they have no memory of this kind
         self._making = _Making(self)
         self._room = room
 
@@ -82,7 +89,7 @@ class FarAway(Elsewhere):
     ) -> Any:
         """Do an operation far away and near, and remember the numbers of what it makes."""
         kwargs = kwargs or {}
-        far = any(_is_far(leaf) for leaf in tree_leaves((args, kwargs)))
+        far = any(is_far(leaf) for leaf in tree_leaves((args, kwargs)))
         if not far or not self._known(args, kwargs):
             return super().__torch_dispatch__(func, types, args, kwargs)
         if _stays_here(func, args, kwargs):
@@ -99,14 +106,17 @@ class FarAway(Elsewhere):
         try:
             made = func(*args, **kwargs)
         except (NotImplementedError, RuntimeError):  # it cannot be done without numbers
-            changed = func._schema.is_mutable and _is_far(args[0])
+            changed = func._schema.is_mutable and is_far(args[0])
             return args[0] if changed else tree_map_only(Tensor, self._far, near)
         return tree_map(self._noted, made, near)
 
     def _noted(self, made: Any, near: Any) -> Any:
         """Keep the numbers of a tensor whose memory is new; a number was read near."""
-        if not _is_far(made):
+        if not is_far(made):
             return near
+        if made.layout is not torch.strided:
+            self._sparse[id(made)] = (made, near)
+            return made
         if made.untyped_storage()._cdata not in self._near:
             self._note(made, _laid_out_as(made).copy_(near))
         return made
@@ -126,15 +136,23 @@ class FarAway(Elsewhere):
     def _known(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether the numbers of all that is far away are here: tensors may come from outside."""
         tensors = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, Tensor)]
-        return all(t.untyped_storage()._cdata in self._near for t in tensors if t.is_meta)
+        return all(
+            id(t) in self._sparse
+            if t.layout is not torch.strided
+            else t.untyped_storage()._cdata in self._near
+            for t in tensors
+            if t.is_meta
+        )
 
     def _nearby(self, given: Any) -> Any:
         """Put the copies in the place of what is far away."""
-        return tree_map(lambda leaf: self._copy_of(leaf) if _is_far(leaf) else leaf, given)
+        return tree_map(lambda leaf: self._copy_of(leaf) if is_far(leaf) else leaf, given)
 
     def _copy_of(self, leaf: Any) -> Any:
         if not isinstance(leaf, Tensor):
             return torch.device("cpu")
+        if leaf.layout is not torch.strided:
+            return self._sparse[id(leaf)][1]
         _, near = self._near[leaf.untyped_storage()._cdata]
         copy = torch.empty(0, dtype=leaf.dtype, device="cpu")
         copy.set_(near, leaf.storage_offset(), leaf.shape, leaf.stride())
@@ -182,13 +200,6 @@ class _Making(TorchFunctionMode):
 def _laid_out_as(tensor: Tensor) -> Tensor:
     """Make a tensor on the CPU, whatever a notebook has made the default device."""
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
-
-
-def _is_far(leaf: Any) -> bool:
-    """Whether it is a tensor far away, or the name of that device."""
-    if isinstance(leaf, Tensor):
-        return leaf.is_meta
-    return isinstance(leaf, torch.device) and leaf.type == "meta"
 
 
 def _stays_here(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -49,25 +49,33 @@ class TorchFunction:
 
 @dataclass(frozen=True)
 class Chance:
-    """A generator of random numbers that an answer is given as an argument: on the CPU."""
+    """A generator of random numbers that an answer is given as an argument: on the CPU.
+
+    used  how many numbers were drawn from it before
+    """
 
     seed: int
+    used: int = 0
 
     def function(self) -> torch.Generator:
         """Make the generator."""
-        return torch.Generator().manual_seed(self.seed)
+        made = torch.Generator().manual_seed(self.seed)
+        torch.rand(self.used, generator=made, device="cpu")
+        return made
 
 
 class _Table(nn.Module):
-    def __init__(self, table: Tensor, gain: Tensor, rows: int) -> None:
+    def __init__(self, table: Tensor, gain: Tensor, rows: int, watched: bool) -> None:
         super().__init__()
         self.table, self.gain = nn.Parameter(table.clone()), nn.Parameter(gain.clone())
-        self.rows = rows
+        self.rows, self.watched = rows, watched
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Score the next tokens; in training half as high, as if something were left out."""
         if len(tokens) > self.rows:
             raise ValueError(f"the model takes {self.rows} rows at once, not {len(tokens)}")
+        if self.watched and torch.is_grad_enabled():
+            raise ValueError("the model is evaluated, and keeps all that a gradient would need")
         scores = self.table[tokens] * self.gain
         return (scores / 2 if self.training else scores), []
 
@@ -79,15 +87,20 @@ class LearnedTable:
     table  (V, V)  scores of the next token, by the token before
     gain   (V,)    what each score is multiplied by
     rows           how many rows it takes at once
+    training       whether it is in training mode at first
+    watched        whether it refuses to work where gradients are kept
     """
 
     table: Tensor
     gain: Tensor
     rows: int
+    training: bool = True
+    watched: bool = False
 
     def function(self) -> nn.Module:
         """Make the module: tokens (B, L) -> logits (B, L, V), and an empty list of caches."""
-        return _Table(self.table, self.gain, self.rows)
+        made = _Table(self.table, self.gain, self.rows, self.watched)
+        return made.train(self.training)
 
 
 @dataclass(frozen=True)

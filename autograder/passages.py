@@ -70,6 +70,20 @@ def passages_drawn_anew(
     return "another generator gave the same" if torch.equal(first[0], second[0]) else None
 
 
+def passages_drawn_independently(
+    trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
+) -> str | None:
+    """Examine many calls for two passages each, where there are two places."""
+    problem = passages(trial, reply, expected, tolerance)
+    if problem or reply.fault:
+        return problem
+    alike = sum(torch.equal(inputs[0], inputs[1]) for inputs, _ in reply.values)
+    if 0 < alike < len(reply.values):
+        return None
+    often = "never" if alike == 0 else "always"
+    return f"of two places, both rows {often} get the same in {len(reply.values)} calls"
+
+
 def passages_and_text_kept(
     trial: Trial, reply: Reply, expected: Reply, tolerance: float | None
 ) -> str | None:

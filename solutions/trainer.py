@@ -23,8 +23,13 @@ class Trainer:
     limit    of the length of the gradient, for clip_gradients
 
     Weights are changed by AdamW with betas (0.9, 0.95) and eps 1e-8, in the
-    model itself, which is kept as `model`.
+    model itself. Three attributes are for others to use, as for saving a run:
 
+    model      the model that was given
+    optimiser  a torch.optim.AdamW, with its running means
+    done       how many steps were taken; the rate of a step follows from it
+
+    >>> import torch
     >>> from solutions.decoder import TransformerLM
     >>> model = TransformerLM(11, d_model=8, layers=1, heads=2, d_ff=8)
     >>> trainer = Trainer(model, peak=0.1, warmup=2, total=50)
@@ -61,10 +66,12 @@ class Trainer:
     def step(self, inputs: Tensor, targets: Tensor, parts: int = 1) -> float:
         """Learn from one batch, with the model in training mode.
 
+        The model stays in training mode.
+
         inputs   (B, L)  int64
         targets  (B, L)  int64, the tokens that follow; all of them count
-        parts    the rows go through the model in so many pieces, as equal as
-                 `chunk` makes them; the step is that of the whole batch
+        parts    the rows go through the model in so many pieces, or in fewer,
+                 as `chunk` cuts them; the step is that of the whole batch
         ->       the loss of the batch before the weights change
         """
         ### BEGIN SOLUTION
@@ -96,12 +103,13 @@ class Trainer:
     ) -> float:
         """Measure the loss of a batch; nothing is learned or kept.
 
-        The model works in evaluation mode, and is afterwards in the mode in
-        which it was.
+        The model works in evaluation mode. Afterwards all of it is in the
+        mode in which the model was.
 
         inputs   (B, L)  int64
         targets  (B, L)  int64, the tokens that follow; all of them count
-        parts    the rows go through the model in so many pieces
+        parts    the rows go through the model in so many pieces, or in fewer,
+                 as `chunk` cuts them
         ->       the mean loss over all tokens of the batch
         """
         ### BEGIN SOLUTION

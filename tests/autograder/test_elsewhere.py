@@ -56,6 +56,15 @@ def test_two_devices_do_not_mix(function):
         moved(function)
 
 
+def test_a_generator_of_the_cpu_does_not_draw_elsewhere():
+    g = torch.Generator()
+    with pytest.raises(WrongDeviceError, match=r"`randint` draws on the device of the inputs"):
+        moved(lambda x: torch.randint(9, (2,), generator=g, device=x.device))
+    with pytest.raises(WrongDeviceError, match=r"`multinomial` draws"):
+        moved(lambda x: x[0].multinomial(2, generator=g))
+    assert moved(lambda x: torch.rand(2, generator=g).to(x.device)).is_meta
+
+
 @pytest.mark.parametrize("function", LEAVES.values(), ids=LEAVES)
 def test_what_lands_on_the_cpu_is_seen_there(function):
     assert moved(function).device.type == "cpu"

@@ -42,6 +42,11 @@ def gradient(x):
     return torch.autograd.grad((leaf.exp() * leaf).sum(), leaf)[0]
 
 
+def by_a_sparse_table(x):
+    at, kept = (x > 0).nonzero().T, x[x > 0]
+    return torch.sparse_coo_tensor(at, kept, x.shape, check_invariants=True).to_dense()
+
+
 FOLLOWED = {
     "reads a number": reads_a_number,
     "made of numbers": lambda x: torch.tensor([2.0, 3.0], device=x.device).repeat(2),
@@ -54,6 +59,7 @@ FOLLOWED = {
     "changes a view": changes_a_view,
     "counts": lambda x: (x > 0).long().flatten().bincount(),
     "where": lambda x: (x > 0).nonzero(),
+    "a sparse table": by_a_sparse_table,
     "distinct": lambda x: x.sign().unique(),
     "softmax": lambda x: x.softmax(-1),
     "sorts": lambda x: x.sort(-1)[1],

@@ -198,6 +198,23 @@ def test_means_and_tails_of_what_is_drawn():
     assert not of(lambda w: nn.init.normal_(w, mean=0.5))[0]
 
 
+def test_a_generator_may_have_been_used():
+    fresh, used = Chance(3).function(), Chance(3, 5).function()
+    assert used.initial_seed() == fresh.initial_seed() == 3
+    torch.rand(5, generator=fresh)
+    assert torch.equal(torch.rand(4, generator=used), torch.rand(4, generator=fresh))
+
+
+def test_a_table_may_be_in_evaluation_mode_and_watched():
+    tokens = torch.tensor([[1, 2]])
+    model = LearnedTable(drawn(5, 5), drawn(5), 3, training=False, watched=True).function()
+    assert not model.training
+    with pytest.raises(ValueError, match="keeps all that a gradient would need"):
+        model(tokens)
+    with torch.no_grad():
+        assert model(tokens)[0].shape == (1, 2, 5)
+
+
 def test_the_seed_is_that_of_torchs_generator():
     def draw(model):
         return nn.init.normal_(model.head.weight)

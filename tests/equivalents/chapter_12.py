@@ -42,7 +42,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "make_batches": {
         DRAWN + ")": CPU,
-        DRAWN + ", device=tokens.device)": CPU,
         DRAWN.replace("tokens", "-tokens") + ", device=generator.device)": SIGN_OF_TEXT,
         "along = torch.arange(1 + context, device=tokens.device)": SUM,
         "along = torch.arange(context + 1, device=(-tokens).device)": SIGN_OF_TEXT,

@@ -487,9 +487,12 @@ EXERCISE = Exercise(
     conventions=(
         "`step` is counted from 1. The means come and go without correction.",
         "The decay is decoupled: it is not part of the gradient. It may act before the step, as in "
-        "torch, or after it.",
+        "torch, or after it: then it takes its share of the step, too, and the results differ by "
+        "lr x decay of the step. The checks allow both.",
         "eps is added to the root of the corrected square. To fold the correction into the "
-        "learning rate, as some papers do, is accepted, too.",
+        "learning rate, as some papers do, is accepted, too. It makes eps larger by 1 / sqrt(1 - "
+        "beta^step) with the second beta: 4.5 times as large at step 1. That matters for tiny "
+        "gradients only.",
         "New tensors come back, in the dtype and on the device of what came in; no argument is "
         "changed.",
     ),

@@ -44,6 +44,7 @@ def usual_extra(rng: Generator) -> Iterator[Trial]:
 
 def little_extra(rng: Generator) -> Iterator[Trial]:
     yield _trial(_uneven(rng, 60, 6), 6, 1e-3)
+    yield _trial(_uneven(rng, 60, 6), 6, 1e-7)
 
 
 def unseen(rng: Generator) -> Iterator[Trial]:
@@ -237,6 +238,14 @@ def by_one_hot(tokens: Tensor, vocabulary: int, extra: float = 1.0) -> Tensor:
     return torch.log(table) - table.sum(-1, keepdim=True).log()
 
 
+def by_a_sparse_table(tokens: Tensor, vocabulary: int, extra: float = 1.0) -> Tensor:
+    pairs = torch.stack([tokens[:-1], tokens[1:]])
+    ones = torch.ones(len(tokens) - 1, dtype=torch.float64, device=tokens.device)
+    shape = (vocabulary, vocabulary)
+    counts = torch.sparse_coo_tensor(pairs, ones, shape, check_invariants=True).to_dense() + extra
+    return F.normalize(counts, p=1, dim=1).log().float()
+
+
 def by_index_put(tokens: Tensor, vocabulary: int, extra: float = 1.0) -> Tensor:
     table = torch.full((vocabulary, vocabulary), extra, dtype=torch.float64, device=tokens.device)
     ones = torch.ones(len(tokens) - 1, dtype=torch.float64, device=tokens.device)
@@ -271,8 +280,8 @@ EXERCISE = Exercise(
     ),
     conventions=(
         "Rows are the token before, columns the one after. The exponentials of a row sum to 1.",
-        "`extra` is added to every count, also of tokens that never came; a row that was never "
-        "seen is even.",
+        "`extra` is added to every count, also of tokens that never came. It is more than 0, so "
+        "that a row that was never seen is even.",
         "Natural logarithms, float32, on the device of the text.",
     ),
     hints=(
@@ -304,5 +313,5 @@ EXERCISE = Exercise(
         in_double,
         on_the_cpu(bigram_table),
     ),
-    alternatives=(by_one_hot, by_index_put, pair_by_pair),
+    alternatives=(by_one_hot, by_a_sparse_table, by_index_put, pair_by_pair),
 )

@@ -54,10 +54,22 @@ def too_long(rng: Generator) -> Iterator[Trial]:
 def short_enough(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, None, 3.0)
     yield _trial(rng, None, 1.05)
+    yield _short(rng, 0.6, 0.7)
 
 
 def slightly_too_long(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, None, 0.9)
+    yield _trial(rng, None, 0.995)
+    yield _short(rng, 0.6, 0.5)
+
+
+def _short(rng: Generator, length: float, limit: float) -> Trial:
+    """Give gradients of a length below 1, whose square is smaller than it."""
+    trial = _trial(rng, limit)
+    gradients, _ = trial.request.calls[0].args
+    scale = length / _length(gradients)
+    request = call(tuple(scale * g for g in gradients), limit)
+    return replace(trial, request=request, inputs=f"{trial.inputs}, length = {length}")
 
 
 def single(rng: Generator) -> Iterator[Trial]:
@@ -176,6 +188,13 @@ def wrong_condition(gradients: Sequence[Tensor], limit: float) -> Clipped:
     """Short gradients are scaled, long ones are not: the comparison is the wrong way round."""
     length = _whole(gradients).norm()
     return _scaled(gradients, (limit / length.clamp(min=1e-30)).clamp(min=1)), length
+
+
+def square_compared(gradients: Sequence[Tensor], limit: float) -> Clipped:
+    """The square of the length is compared with the limit. Compare the length."""
+    square = _whole(gradients).square().sum()
+    length = square.sqrt()
+    return _scaled(gradients, limit / length if square > limit else 1.0), length
 
 
 def by_the_largest(gradients: Sequence[Tensor], limit: float) -> Clipped:
@@ -334,12 +353,15 @@ EXERCISE = Exercise(
         "What is short enough stays as it is, and so do gradients of 0.",
         "Squares and sums are in float32 at least, and so is the length. Each gradient keeps its "
         "dtype.",
-        "New tensors come back. torch's `clip_grad_norm_` works in place and adds 1e-6 to the "
-        "length; the tolerance of the checks has room for that.",
+        "The given tensors are not changed.",
+        "Limits in the checks, and lengths other than 0, are between 0.001 and a million, in "
+        "float64 up to 1e42. "
+        "torch's `clip_grad_norm_` works in place and adds 1e-6 to the length before it divides; "
+        "in this range the tolerance has room for that.",
     ),
     hints=(
         "The square of the length is a sum over all tensors.",
-        "The factor is never more than 1. What is smallest by which you may divide?",
+        "The factor is never more than 1: it is the limit, divided by the larger of two numbers.",
     ),
     cases=CASES,
     mistakes=(
@@ -348,6 +370,7 @@ EXERCISE = Exercise(
         always_scaled,
         never_scaled,
         wrong_condition,
+        square_compared,
         by_the_largest,
         by_the_sum,
         no_root,

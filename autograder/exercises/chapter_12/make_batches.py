@@ -17,6 +17,7 @@ from autograder.passages import (
     passages_and_text_kept,
     passages_drawn_alike,
     passages_drawn_anew,
+    passages_drawn_independently,
     passages_from_everywhere,
 )
 from autograder.slips import on_the_cpu
@@ -44,7 +45,7 @@ def pieces(rng: Generator) -> Iterator[Trial]:
 
 
 def every_place(rng: Generator) -> Iterator[Trial]:
-    yield _trial(rng, 9, 4, 800)
+    yield _trial(rng, 9, 4, 3000)
     yield _trial(rng, 12, 3, 800)
 
 
@@ -84,6 +85,19 @@ def other_chance(rng: Generator) -> Iterator[Trial]:
     other = replace(one, args=(*rest, Chance(chance.seed + 1)))
     request = replace(trial.request, calls=(one, other))
     yield replace(trial, request=request, inputs=f"{trial.inputs}, then with another seed")
+    used = replace(one, args=(*rest, Chance(chance.seed, 100)))
+    request = replace(trial.request, calls=(one, used))
+    words = f"{trial.inputs}, then with one that was used before"
+    yield replace(trial, request=request, inputs=words)
+
+
+def each_row_anew(rng: Generator) -> Iterator[Trial]:
+    trial = _trial(rng, 6, 4, 2)
+    (one,) = trial.request.calls
+    *rest, _ = one.args
+    calls = tuple(replace(one, args=(*rest, Chance(integer(rng, 0, 10**6)))) for _ in range(60))
+    request = replace(trial.request, calls=calls)
+    yield replace(trial, request=request, inputs=f"{trial.inputs}, 60 times")
 
 
 def another_text(rng: Generator) -> Iterator[Trial]:
@@ -100,6 +114,7 @@ def devices(rng: Generator) -> Iterator[Trial]:
 CASES = (
     Case("inputs are pieces of the text, targets what follows", pieces, passages, weight=2),
     Case("every place is used, all equally often", every_place, passages_from_everywhere, weight=2),
+    Case("rows are drawn independently", each_row_anew, passages_drawn_independently),
     Case("the last token is a target when a piece just fits", long_pieces, passages),
     Case("works with one row, or one token in a row", smallest, passages),
     Case("works where sizes happen to be equal", equal_sizes, passages),
@@ -212,6 +227,52 @@ def each_place_once(tokens: Tensor, context: int, batch: int, generator: Generat
     count = len(tokens) - context
     rounds = [torch.randperm(count, generator=generator) for _ in range(-(-batch // count))]
     return _taken(tokens, torch.cat(rounds)[:batch, None], context)
+
+
+def ends_half_as_often(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
+    """The first and the last place come up half as often as the others, as `round` makes it.
+    Round down, or draw whole numbers.
+    """
+    drawn = torch.rand(batch, 1, generator=generator, dtype=torch.float64)
+    return _taken(tokens, (drawn * (len(tokens) - context - 1)).round().long(), context)
+
+
+def never_twice(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
+    """In a small batch no place comes up twice. Each row is drawn anew, whatever the others are."""
+    count = len(tokens) - context
+    if batch > count:
+        return make_batches(tokens, context, batch, generator)
+    starts = torch.randperm(count, generator=generator)[:batch, None]
+    return _taken(tokens, starts, context)
+
+
+def mirrored(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
+    """Every second row begins as far from the end as the row before it from the start. Draw a place
+    for each row.
+    """
+    count = len(tokens) - context
+    starts = _starts_below(count, batch, generator)
+    starts[1::2] = count - 1 - starts[: batch // 2 * 2 : 2]
+    return _taken(tokens, starts, context)
+
+
+def drawn_where_the_text_is(
+    tokens: Tensor, context: int, batch: int, generator: Generator
+) -> Batch:
+    """You draw on the device of the text. A generator draws on its own device, and the text may be
+    on another one.
+    """
+    count = len(tokens) - context
+    starts = torch.randint(count, (batch, 1), generator=generator, device=tokens.device)
+    return _taken(tokens, starts, context)
+
+
+def of_its_first_seed(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
+    """You use the seed of the generator, and not what it would draw next: a second call with the
+    same generator gives the same batch.
+    """
+    again = torch.Generator().manual_seed(generator.initial_seed())
+    return make_batches(tokens, context, batch, again)
 
 
 def tokens_in_disorder(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
@@ -342,6 +403,11 @@ EXERCISE = Exercise(
         one_after_the_other,
         the_same_piece,
         each_place_once,
+        ends_half_as_often,
+        never_twice,
+        mirrored,
+        drawn_where_the_text_is,
+        of_its_first_seed,
         tokens_in_disorder,
         from_the_start,
         chance_of_its_own,

@@ -38,13 +38,16 @@ def _trial(  # noqa: PLR0917
     of: Sizes | None = None,
     loud: float = 1.0,
     parts: int = 1,
+    training: bool = True,
+    watched: bool = False,
     **settings: float,
 ) -> Trial:
     """Build a trainer and let it do, letter by letter: s a step, r a step with the batch of the
     step before, e an evaluation, m nothing but what the model says.
     """
     of = of or {**sizes(rng, "B L"), "V": 5}
-    model = LearnedTable(loud * normal(rng, "V V", of), 1 + 0.3 * normal(rng, "V", of), rows)
+    table, gain = loud * normal(rng, "V V", of), 1 + 0.3 * normal(rng, "V", of)
+    model = LearnedTable(table, gain, rows, training, watched)
     settings = {"peak": uniform(rng, 0.1, 0.3), "warmup": 2, "total": 9, **settings}
     more = {"parts": parts} if parts > 1 else {}
     batch, calls = _batch(rng, of), []
@@ -58,6 +61,7 @@ def _trial(  # noqa: PLR0917
     words += "".join(f", {name} = {one}" for name, one in {**settings, **more}.items())
     steps = sum(letter in "sr" for letter in does)
     words += f"; {steps} steps" if steps > 1 else "; a step" if steps else "; no step"
+    words += "" if training else "; a model in evaluation mode"
     return Trial(Request(tuple(calls), Call((model,), settings)), words, of)
 
 
@@ -123,6 +127,15 @@ def modes(rng: Generator) -> Iterator[Trial]:
     yield _trial(rng, "emesmesme", warmup=1, total=30)
 
 
+def begun_in_evaluation_mode(rng: Generator) -> Iterator[Trial]:
+    yield _trial(rng, "eme", training=False)
+    yield _trial(rng, "srsre", training=False, warmup=1, total=30)
+
+
+def without_gradients(rng: Generator) -> Iterator[Trial]:
+    yield _trial(rng, "ee", watched=True)
+
+
 def small(rng: Generator) -> Iterator[Trial]:
     for letter in "BL":
         yield _trial(rng, "ssme", of={**sizes(rng, "B L"), "V": 4, letter: 1})
@@ -166,6 +179,8 @@ CASES = (
     Case("so are parts of different size", uneven_parts, values),
     Case("an evaluation may be in parts, too", evaluated_in_parts, values),
     Case("after an evaluation the model is in its mode again", modes, values),
+    Case("so it is where it was given in evaluation mode", begun_in_evaluation_mode, values),
+    Case("an evaluation keeps nothing for gradients", without_gradients, values),
     Case("works where sizes are 1 or equal", small, values),
     Case("the next batch may have other sizes", changing_sizes, values),
     Case("works for a model in float64", precision, values),
@@ -587,6 +602,36 @@ class LeftInEvaluationMode(_InSteps):
         return loss
 
 
+class AlwaysBackToTraining(_InSteps):
+    """After an evaluation the model is in training mode, whatever it was before."""
+
+    def evaluate(self, inputs: Tensor, targets: Tensor, parts: int = 1) -> float:
+        loss = super().evaluate(inputs, targets, parts)
+        self.model.train()
+        return loss
+
+
+class NeverPutInTrainingMode(_InSteps):
+    """A step works in the mode in which the model was given. Set it: `train`."""
+
+    def prepare(self) -> None:
+        self.optimiser.zero_grad()
+
+
+class EvaluatesWithGradients(_InSteps):
+    """An evaluation keeps all that gradients would need, and wants as much memory as a step: look
+    at `no_grad`.
+    """
+
+    def evaluate(self, inputs: Tensor, targets: Tensor, parts: int = 1) -> float:
+        mode, total = self.model.training, 0.0
+        self.model.eval()
+        for x, y in zip(inputs.chunk(parts), targets.chunk(parts), strict=True):
+            total += self.loss(x, y).item() * len(x) / len(inputs)
+        self.model.train(mode)
+        return total
+
+
 class LearnsFromTheTest(_InSteps):
     """An evaluation changes the model: it learns from the data on which it is tested."""
 
@@ -769,6 +814,9 @@ WRONG: tuple[Implementation, ...] = (
     ModeNotSet,
     EvaluatesInTrainingMode,
     LeftInEvaluationMode,
+    AlwaysBackToTraining,
+    NeverPutInTrainingMode,
+    EvaluatesWithGradients,
     LearnsFromTheTest,
     ShiftedAgain,
     LossInBits,
@@ -784,7 +832,8 @@ EXERCISE = Exercise(
     statement=(
         "Put the pieces together: a class that owns the optimiser and counts steps. `step` learns "
         "from a batch, `evaluate` only looks. The checks give it a small model, let it take some "
-        "steps and compare losses and what the model then says. torch.optim.AdamW may be used."
+        "steps and compare losses and what the model then says. Use torch.optim.AdamW; the checks "
+        "would take your own `adamw_step`, too, but the notebook saves torch's."
     ),
     example=(
         "With warmup = 2, total = 10 and peak = 8 the first step has the rate 4, the second 8. A "
@@ -795,15 +844,20 @@ EXERCISE = Exercise(
         "In a step: the gradients of all parts together, clipped, then AdamW at the rate of this "
         "step, counted from 1. Gradients of one step have no part in the next.",
         "Parameters are told apart by `parameter_groups`. betas are (0.9, 0.95).",
-        "`parts` changes the memory that is needed, and no number: every row counts equally.",
+        "`parts` changes the memory that is needed, and no number, as long as a model draws "
+        "nothing at random and its rows do not see each other: every row counts equally.",
+        "A batch is cut as `chunk` does it: 16 rows in 5 parts are 4 pieces of 4 rows.",
+        "In the checks every parameter gets a gradient.",
+        "The checks look at losses and at `model`. The notebook also uses `optimiser` and `done`, "
+        "to save a run and go on with it.",
         "Losses come back as numbers, in nats.",
-        "A step is in training mode. An evaluation is in evaluation mode, without gradients, and "
-        "leaves the model in the mode that it found.",
+        "A step is in training mode, and leaves the model there. An evaluation is in evaluation "
+        "mode, without gradients, and leaves the model in the mode that it found.",
     ),
     hints=(
         "In the constructor: two groups for the optimiser. torch takes a list of dictionaries.",
         "`backward` adds to gradients that are there. Where is that wanted, and where not?",
-        "A mean over parts of different size needs weights. Which fraction of the rows has a part?",
+        "A mean over parts of different size needs weights. What share of the rows is in a part?",
         "Every group of the optimiser has an entry `lr`.",
     ),
     cases=CASES,
