@@ -46,16 +46,16 @@ def beam_search(
     (tensor([2, 1]), tensor(0.9000))
     """
     ### BEGIN SOLUTION
-    rows, start = prompt[None], len(prompt)  # (B, L)
-    scores = torch.zeros(1, device=prompt.device)  # (B,)
-    lengths = torch.zeros_like(rows[:, 0])  # (B,)
+    rows, start = prompt[None], len(prompt)  # a row for each beam
+    scores = torch.zeros(1, device=prompt.device)
+    lengths = torch.zeros_like(rows[:, 0])
     for _ in range(steps):
-        chances = model(rows)[0][:, -1].log_softmax(-1)  # (B, V)
-        done = (rows[:, start:] == end).any(1)  # (B,)
-        stays = torch.full_like(chances[:1], -torch.inf)  # (1, V)
+        chances = model(rows)[0][:, -1].log_softmax(-1)
+        done = (rows[:, start:] == end).any(1)
+        stays = torch.full_like(chances[:1], -torch.inf)
         stays[:, end] = 0  # a finished beam costs nothing more
         chances = torch.where(done[:, None], stays, chances)
-        sums = (scores[:, None] + chances).flatten()  # (B * V,)
+        sums = (scores[:, None] + chances).flatten()
         scores, best = sums.topk(min(beams, len(sums)))
         parents, tokens = best // chances.shape[1], best % chances.shape[1]
         rows = torch.cat([rows[parents], tokens[:, None]], 1)

@@ -37,7 +37,7 @@ def generate(model: Model, prompt: Tensor, steps: int, end: int) -> Tensor:
     tokens = prompt
     done = torch.zeros_like(prompt[:, 0], dtype=torch.bool)  # (B,)
     for _ in range(steps):
-        logits = model(tokens)[0]  # (B, L, V)
+        logits = model(tokens)[0]
         best = logits[:, -1].argmax(-1).masked_fill(done, end)  # (B,)
         tokens = torch.cat([tokens, best[:, None]], 1)
         done = done | (best == end)

@@ -72,7 +72,7 @@ def top_p_filter(logits: Tensor, p: float) -> Tensor:
     ### BEGIN SOLUTION
     if p == 1:
         return logits  # sums are rounded to 1 before the end
-    ordered, order = logits.sort(-1, descending=True)  # (..., V)
+    ordered, order = logits.sort(-1, descending=True)
     wide = torch.promote_types(logits.dtype, torch.float32)
     mass = ordered.softmax(-1, dtype=wide).cumsum(-1)  # (..., V)
     hidden = torch.zeros_like(logits, dtype=torch.bool)  # (..., V)
