@@ -54,9 +54,9 @@ def judged(exercise: Exercise, answer: Callable[..., Any], seed: str = PUBLIC_SE
 def with_body(exercise: Exercise, body: str) -> Callable[..., Any]:
     """Make the definition that a student is given, with another body.
 
-    A class keeps its constructor and gets the body in its last method.
+    A class keeps its constructor and gets the body in all other methods.
     """
-    return defined(exercise, replaced(answer(exercise), body, last_alone=True))
+    return defined(exercise, replaced(answer(exercise), body, constructor=False))
 
 
 def defined(exercise: Exercise, source: str) -> Callable[..., Any]:
@@ -67,13 +67,14 @@ def defined(exercise: Exercise, source: str) -> Callable[..., Any]:
     return function
 
 
-def replaced(source: str, body: str, last_alone: bool) -> str:
+def replaced(source: str, body: str, constructor: bool) -> str:
     """Put a body in the place of what stands between the markers."""
     head, *rest = re.split(rf"^ *{BEGIN}\n", source, flags=re.MULTILINE)
     for i, piece in enumerate(rest, start=1):
         kept, after = re.split(rf"^ *{END}(?:\n|$)", piece, flags=re.MULTILINE)
         indent = re.match(" *", kept)[0]
-        head += kept if last_alone and i < len(rest) else f"{indent}{body}\n"
+        stays = not constructor and i == 1 < len(rest)
+        head += kept if stays else f"{indent}{body}\n"
         head += after
     return head
 
@@ -115,7 +116,7 @@ def body_of(function: Callable[..., Any]) -> str:
 @every_exercise
 def test_the_stub_is_not_answered_and_says_so(exercise):
     for body in ("raise NotImplementedError", "raise NotImplementedError()"):
-        stub = defined(exercise, replaced(answer(exercise), body, last_alone=False))
+        stub = defined(exercise, replaced(answer(exercise), body, constructor=True))
         report = judged(exercise, stub)
         assert (report.verdict, report.score) == (Verdict.NOT_ANSWERED, 0)
         assert "not written yet" in report.diagnosis

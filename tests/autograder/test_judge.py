@@ -293,6 +293,30 @@ def test_an_infinity_replaced_in_place_is_a_change():
     assert perform(torch.clone, call(torch.tensor([1.0, torch.nan]))).changed == ()
 
 
+LISTS = {
+    "emptied": lambda given: given.clear(),
+    "longer": lambda given: given.append(4),
+    "another number": lambda given: given.__setitem__(0, 4),
+    "a number of another kind": lambda given: given.__setitem__(0, 3.0),
+    "None for a number": lambda given: given.__setitem__(0, None),
+    "a tensor for another": lambda given: given.__setitem__(2, torch.zeros(2)),
+    "something strange": lambda given: given.__setitem__(2, object()),
+    "into the tensor": lambda given: given[2].zero_(),
+    "into the list within": lambda given: given[3].pop(),
+}
+
+
+@pytest.mark.parametrize("change", LISTS.values(), ids=LISTS)
+def test_a_changed_list_is_told_and_the_judges_own_stays(change):
+    given = [3, None, torch.ones(2), [5]]
+    request = call(given)
+    assert perform(change, request).changed == ("argument 1",)
+    assert perform(len, request).changed == ()
+    assert given[:2] == [3, None]
+    assert given[3] == [5]
+    assert torch.equal(given[2], torch.ones(2))
+
+
 # What comes back
 
 
