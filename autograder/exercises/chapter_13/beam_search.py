@@ -156,10 +156,10 @@ def end_in_prompt(rng: Generator) -> Iterator[Trial]:
 def sure(rng: Generator) -> Iterator[Trial]:
     """Draw models whose scores are so large that most probabilities are 0 in float32."""
     yield until(lambda: _trial(rng, beams=3, steps=4, loud=80.0), beam_search, lambda t, r: True)
-    yield from impossible_in_float32(rng)
+    yield from _impossible_in_float32(rng)
 
 
-def impossible_in_float32(rng: Generator) -> Iterator[Trial]:
+def _impossible_in_float32(rng: Generator) -> Iterator[Trial]:
     """Draw searches whose winner has a token that softmax in float32 gives the probability 0.
 
     All tokens but one make the end so probable that float32 has 0 for all else. The prompt ends

@@ -135,15 +135,15 @@ def all_digits(rng: Generator) -> Iterator[Trial]:
     for accepted in (0, 2, 4):
         for side in (1e-11, -1e-11):
             target, guess, draft, uniforms = _trial(rng, accepted).request.calls[0].args
-            wide = [one.double() / one.double().sum(-1, keepdim=True) for one in (target, guess)]
-            rest = _rest(*wide, accepted)
+            target, guess = (one.double() / one.double().sum(-1, True) for one in (target, guess))
+            rest = _rest(target, guess, accepted)
             token = rest.argmax()
             uniforms = uniforms.double()
             border = rest.cumsum(0)[token]
             border = border - rest[token] if token == rest.nonzero()[-1, 0] else border
             uniforms[-1] = (border + side).clamp(min=0)
-            words = f"guess (K, V) = {tuple(guess.shape)}, {accepted} kept, float64 close to a border"
-            yield Trial(call(*wide, draft, uniforms), words, {}, "")
+            words = f"guess (K, V) = {tuple(guess.shape)}, {accepted} kept, float64"
+            yield Trial(call(target, guess, draft, uniforms), words, {}, "")
 
 
 def twice(rng: Generator) -> Iterator[Trial]:

@@ -437,7 +437,7 @@ EXERCISE = Exercise(
     conventions=(
         "A token stays if those that are more probable have less than p together. So the token "
         "that crosses p stays. (Dropping it would leave 0.5 in the example.)",
-        "The best token always stays, even with p = 0. With p = 1 nothing is hidden, not even where "
+        "The best token always stays, even with p = 0. With p = 1 nothing is hidden, even where "
         "rounding makes the sum 1 before the last token.",
         "In half precision add up in float32 or better: three digits are too few for sums.",
         "Scores come in and scores go out, in the same shape and dtype; those that stay keep their "
