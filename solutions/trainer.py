@@ -51,8 +51,9 @@ class Trainer:
         decay: float = 0.1,
         limit: float = 1.0,
     ) -> None:
+        self.model, self.done = model, 0
         ### BEGIN SOLUTION
-        self.model, self.limit, self.done = model, limit, 0
+        self.limit = limit
         self.rates = (warmup, total, peak, floor)
         named = dict(model.named_parameters())
         decayed, spared = parameter_groups(named)

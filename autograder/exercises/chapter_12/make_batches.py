@@ -199,6 +199,13 @@ def over_the_end(tokens: Tensor, context: int, batch: int, generator: Generator)
     return pieces[:, :-1], pieces[:, 1:]
 
 
+def near_the_start(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
+    """Places are drawn below L, so that all pieces begin near the start of the text, or do not fit.
+    How many places are there?
+    """
+    return _taken(tokens, _starts_below(context, batch, generator), context)
+
+
 def without_overlap(tokens: Tensor, context: int, batch: int, generator: Generator) -> Batch:
     """Pieces begin at multiples of L only. Here every place is as likely as any other."""
     count = max((len(tokens) - 1) // context, 1)
@@ -399,6 +406,7 @@ EXERCISE = Exercise(
         never_the_last,
         never_the_first,
         over_the_end,
+        near_the_start,
         without_overlap,
         one_after_the_other,
         the_same_piece,
