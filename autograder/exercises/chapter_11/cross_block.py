@@ -526,8 +526,8 @@ EXERCISE = Exercise(
         "numbered in the order in which the sublayers are used: past, memory, feed-forward.",
         "Pre-norm: what the targets ask with is a normalised copy of the stream. The memory is "
         "read as it is.",
-        "`MultiHeadAttention(d_model, heads)` is called as attend(x, memory, mask): who asks, who "
-        "answers, what is allowed. Without a memory x answers itself.",
+        "`MultiHeadAttention(d, heads)`, d wide, is called as attend(x, memory, mask): who asks, "
+        "who answers, what is allowed. Without a memory x answers itself.",
         "The mask is for the memory, boolean, True where reading is allowed; the causal mask of "
         "the targets is yours to make. Where all of the memory is hidden, `cross` says 0.",
     ),

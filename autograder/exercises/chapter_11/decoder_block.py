@@ -573,7 +573,7 @@ EXERCISE = Exercise(
     conventions=(
         "The parts are called norm_1, attend, norm_2 and feed_forward, so that `state_dict` holds "
         "`attend.w_q.weight` and so on. norm_1 belongs to the attention.",
-        "`CausalSelfAttention(d_model, heads, kv_heads)` is called as attend(x, cache, keep), and "
+        "`CausalSelfAttention(d, heads, kv_heads)`, d wide, is called as attend(x, cache, keep). "
         "`keep` is (B, N), True at the real ones of all tokens so far, those in the cache and the "
         "new ones.",
         "Pre-norm, as in the encoder's block; attention comes first.",

@@ -529,8 +529,8 @@ EXERCISE = Exercise(
     conventions=(
         "The parts are called norm_1, attend, norm_2 and feed_forward, so that `state_dict` holds "
         "`attend.w_q.weight` and so on. norm_1 belongs to the attention.",
-        "They are made by `RMSNorm(d_model)`, `MultiHeadAttention(d_model, heads)` and "
-        "`SwiGLU(d_model, d_ff)`. Each is called with the stream; the attention takes "
+        "With a width d they are made by `RMSNorm(d)`, `MultiHeadAttention(d, heads)` and "
+        "`SwiGLU(d, d_ff)`. Each is called with the stream; the attention takes "
         "`mask=mask` besides.",
         "Pre-norm: the copy that a sublayer reads is normalised, the stream never is. Attention "
         "comes first.",
