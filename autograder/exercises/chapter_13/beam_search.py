@@ -194,7 +194,7 @@ def twice(rng: Generator) -> Iterator[Trial]:
     trials = [until(lambda: _trial(rng), beam_search, lambda t, r: True) for _ in range(2)]
     calls = tuple(one for trial in trials for one in trial.request.calls)
     request = replace(trials[0].request, calls=(*calls, calls[0]))
-    yield Trial(request, "three searches, one after the other", {}, "tokens, score")
+    yield Trial(request, "three searches with 3 beams, one after the other", {}, "tokens, score")
 
 
 def kept(rng: Generator) -> Iterator[Trial]:
