@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
@@ -38,6 +39,7 @@ TO_A_DEVICE, INTO = COPIES
 NEW = Tensor.new_tensor
 MAKERS = (torch.tensor, torch.as_tensor, torch.asarray, NEW)
 WITHOUT_NUMBERS = Tensor.is_meta.__get__  # type: ignore[attr-defined]  # a property in C
+MOST_MODES = 8  # frames between an operation and us
 Storage = torch.UntypedStorage
 
 
@@ -179,7 +181,7 @@ class _Making(TorchFunctionMode):
         """Make it near, and carry it."""
         del types
         kwargs = dict(kwargs or {})
-        if func == WITHOUT_NUMBERS and sys._getframe(1).f_globals is vars(init):
+        if func == WITHOUT_NUMBERS and _asked_by_an_initialiser():
             return False  # `trunc_normal_` and others leave out what they take for a mere shape
         if func not in MAKERS or not args[func is NEW :]:
             return func(*args, **kwargs)
@@ -195,6 +197,16 @@ class _Making(TorchFunctionMode):
         given = self._far._nearby(args)  # numbers that were read far away may be among them
         near = torch.tensor(*given, **(kwargs | {"device": "cpu"}))
         return self._far.carry(near).requires_grad_(learns)
+
+
+def _asked_by_an_initialiser() -> bool:
+    """Whether torch's own code of first weights asks, with other modes between it and us or not."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(MOST_MODES):
+        if frame is None or frame.f_globals is vars(init):
+            return frame is not None
+        frame = frame.f_back
+    return False
 
 
 def _laid_out_as(tensor: Tensor) -> Tensor:

@@ -19,6 +19,13 @@ LEFTOVERS = re.compile(r"\$|\\[(\[]|\\[a-zA-Z]{2,}|:::|```|\{[a-z][\w:-]*\}`|\)=
 PAGE_BYTES = 3_000_000  # a page with its pictures
 MARKS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS")
 SHORTEST = 20  # an answer's line with fewer characters may stand in any program
+ANYWHERE = {  # and so may these
+    "with torch.no_grad():",
+    "for _ in range(steps):",
+    "for block in self.blocks:",
+    "logits = model(tokens)[0]",
+    "starts = torch.randint(",
+}
 
 
 def answer_lines():
@@ -26,7 +33,8 @@ def answer_lines():
     block = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
     texts = [file.read_text(encoding="utf-8") for file in sorted(ROOT.glob("solutions/*.py"))]
     answers = "\n".join(answer for text in texts for answer in block.findall(text))
-    return {line for line in map(squeeze, answers.split("\n")) if len(line) > SHORTEST}
+    lines = {line for line in map(squeeze, answers.split("\n")) if len(line) > SHORTEST}
+    return lines - ANYWHERE
 
 
 def squeeze(text):
