@@ -8,6 +8,7 @@ from html import escape
 
 WIDTH, LEFT, HEIGHT, GAP = 340, 44, 34, 12
 STREAM = 22  # where the residual stream runs
+CARD = "background:#fff;color:#111;border-radius:8px"  # in both themes, as figures have it
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class ModelMap:
     after: Sequence[Part]
 
     def _repr_html_(self) -> str:
-        """Give the drawing: the Tab key reaches its links; its colours are those of the page."""
+        """Give the drawing: the Tab key reaches its links."""
         boxes = [*self.before, *self.block, *self.after]
         tops = [16 + i * (HEIGHT + GAP) for i in range(len(boxes))]
         first, last = len(self.before), len(self.before) + len(self.block)
@@ -51,7 +52,7 @@ class ModelMap:
         return (
             f'<svg class="model-map" viewBox="0 0 {WIDTH} {height}" role="group" '
             f'aria-label="A language model from its input to its output" '
-            f'style="width:100%;max-width:{WIDTH * 1.4:.0f}px;display:block;margin:auto" '
+            f'style="width:100%;max-width:{WIDTH * 1.4:.0f}px;display:block;margin:auto;{CARD}" '
             f'font-family="inherit" font-size="12">{_ARROW}{"".join(drawn)}</svg>'
         )
 
@@ -76,7 +77,8 @@ def _box(part: Part, top: int) -> str:
         f'<text x="{WIDTH - 18}" y="{middle + 4}" fill="currentColor" text-anchor="end">'
         f"{part.chapter}</text>"
     )
-    link = f'<a href="{escape(part.place)}" aria-label="{label}">{rectangle}{words}{number}</a>'
+    shown = f"{rectangle}{words}{number}"
+    link = f'<a href="{escape(part.place)}" aria-label="{label}" style="color:inherit">{shown}</a>'
     return "".join(_joins(part, middle)) + link
 
 
