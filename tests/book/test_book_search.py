@@ -16,7 +16,11 @@ TERMS = {
     "07_residuals_and_norms": "residual",
     "08_feed_forward": "SwiGLU",
     "09_mixture_of_experts": "router",
+    "10_sparse_attention": "sinks",
+    "11_encoder_decoder": "tied",
     "12_training": "perplexity",
+    "13_generation": "nucleus",
+    "14_beyond_text": "patches",
 }
 
 
