@@ -42,7 +42,7 @@ def instructor(chapter: str):
 
 def telling(lines: list[str]) -> list[str]:
     """Lines long enough that finding one by chance is out of the question."""
-    return [line for line in lines if len(line) > 20]
+    return [line for line in lines if len(line) > 20 and line != "for _ in range(steps):"]
 
 
 @pytest.fixture(scope="module", params=CHAPTERS)
