@@ -218,3 +218,12 @@ def test_cells_above_an_exercise_give_every_name_that_it_reads(chapter):
             assert used_names(cell.source) <= given | RAISED | {cell.id}
         if cell.cell_type == "code":
             given |= bound_names(cell.source)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_other_cell_gives_the_name_of_an_exercise_a_value(chapter):
+    """It would be taken for the answer where the student has written none."""
+    names = {one.id for one in of_chapter(chapter)}
+    for cell in instructor(chapter).cells:
+        if cell.cell_type == "code" and cell.id not in names:
+            assert not bound_names(cell.source) & names
