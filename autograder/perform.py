@@ -273,7 +273,7 @@ def _fixed_settings() -> Iterator[None]:
     """Run under one seed, with gradients, and undo what the code sets for the whole process."""
     # Not torch.manual_seed: where CUDA is not set up it stores a stack trace at every call.
     before, dtype = torch.get_rng_state(), torch.get_default_dtype()
-    device = torch.get_default_device()
+    device = _default_device()
     torch.default_generator.manual_seed(0)
     try:
         with torch.enable_grad():
@@ -281,8 +281,14 @@ def _fixed_settings() -> Iterator[None]:
     finally:
         torch.set_rng_state(before)
         torch.set_default_dtype(dtype)
-        if torch.get_default_device() != device:
+        if _default_device() != device:
             torch.set_default_device(device)
+
+
+def _default_device() -> torch.device | None:
+    """Give the device that somebody chose; torch's own question tells "cpu" and none alike."""
+    chosen = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return chosen and chosen.device
 
 
 def _told(error: BaseException, target: Callable[..., Any], seconds: float) -> Fault:

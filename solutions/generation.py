@@ -59,8 +59,8 @@ def generate_cached(
               have these names
     prompt    (B, L)      int64; short prompts have padding in front
     keep      (B, L)      bool, False where there is padding
-    uniforms  (N, B)      numbers from [0, 1): row i draws the tokens of step i,
-                          as in `sample_token`
+    uniforms  (N, B)      numbers from [0, 1): row i draws the tokens of step
+                          i, as in `sample_token`
     end       the token that says that a row is finished, as in `generate`
     ->        (B, L + N)  the prompts, padding too, and the new tokens; less
                           than N when all rows have finished before

@@ -6,7 +6,12 @@ from torch import Tensor
 from solutions.sampling import sample_token
 
 
-def speculative_accept(target: Tensor, guess: Tensor, draft: Tensor, uniforms: Tensor) -> Tensor:
+def speculative_accept(
+    target: Tensor,
+    guess: Tensor,
+    draft: Tensor,
+    uniforms: Tensor,
+) -> Tensor:
     """Keep as much of a draft as leaves the target's distribution unchanged.
 
     target    (K + 1, V)  probabilities of the large model: of each drafted

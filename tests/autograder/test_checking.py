@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.overrides import _get_current_function_mode_stack
 
 import solutions.softmax
 from autograder import Score, check
@@ -425,13 +426,16 @@ def test_what_a_notebook_sets_for_itself_does_not_reach_the_judge(setting, spec)
     assert report.verdict == Verdict.PASS, report.diagnosis
 
 
-def test_a_default_device_that_an_answer_sets_does_not_outlive_it():
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_a_default_device_that_an_answer_sets_does_not_outlive_it(device):
     def sets(x, dim=-1):
-        torch.set_default_device("meta")
+        torch.set_default_device(device)
         return softmax(x, dim)
 
+    modes = len(_get_current_function_mode_stack())
     check(sets, "softmax")
     assert torch.zeros(1).device.type == "cpu"
+    assert len(_get_current_function_mode_stack()) == modes
 
 
 @pytest.mark.parametrize("almost", [1e-7, 1e-12])

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from anywhere import ANYWHERE
 from booksite import ROOT, chapters, in_repository, toc
 
 from autograder.editions.plain import equation_numbers
@@ -19,13 +20,6 @@ LEFTOVERS = re.compile(r"\$|\\[(\[]|\\[a-zA-Z]{2,}|:::|```|\{[a-z][\w:-]*\}`|\)=
 PAGE_BYTES = 3_000_000  # a page with its pictures
 MARKS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS")
 SHORTEST = 20  # an answer's line with fewer characters may stand in any program
-ANYWHERE = {  # and so may these
-    "with torch.no_grad():",
-    "for _ in range(steps):",
-    "for block in self.blocks:",
-    "logits = model(tokens)[0]",
-    "starts = torch.randint(",
-}
 
 
 def answer_lines():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from anywhere import ANYWHERE
 
 from autograder.catalogue import exercise, exercises, of_chapter
 from autograder.celltext import bound_names, used_names
@@ -42,7 +43,7 @@ def instructor(chapter: str):
 
 def telling(lines: list[str]) -> list[str]:
     """Lines long enough that finding one by chance is out of the question."""
-    return [line for line in lines if len(line) > 20 and line != "for _ in range(steps):"]
+    return [line for line in lines if len(line) > 20 and line not in ANYWHERE]
 
 
 @pytest.fixture(scope="module", params=CHAPTERS)

@@ -1,4 +1,4 @@
-"""Notebooks of students, and a place for what is gathered from them."""
+"""Notebooks of students, and a place for what is gathered from them; nothing is being graded."""
 
 import json
 import sys
@@ -9,8 +9,15 @@ import pytest
 
 from autograder.catalogue import exercises
 from autograder.mine import switch
+from autograder.progress.place import GRADING
 
 Written = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in GRADING:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ EXERCISE = Exercise(
     chapter=CHAPTER,
     title="A loss in bits per character",
     points=1,
-    minutes=4,
+    minutes=3,
     difficulty=1,
     statement=(
         "A loss is the mean cost of a *token*, in nats. Tokens differ from model to model, "
