@@ -24,7 +24,7 @@ def linear_attention(
     ->     answers (B, H, L, W): f(q)^T S / (f(q) . z), with the token
            itself in S and z; and the state after the last token
 
-    Source: Katharopoulos et al. 2020, section 3.3, eq. (16) to (20).
+    Source: Katharopoulos et al. 2020, section 3.4, eq. (16) to (20).
 
     >>> import torch
     >>> q = k = torch.zeros(1, 1, 3, 2)
