@@ -10,7 +10,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from autograder.forbidden import use_in
 from autograder.judge import PUBLIC_SEED, judge, trials, watching
 from autograder.judge import drawn as kept_draws
 from autograder.perform import perform
-from autograder.spec import Exercise, hint_of
+from autograder.spec import Exercise, Trial, hint_of
 from autograder.verdict import Report, Verdict
-from autograder.wire import map_request
+from autograder.wire import Reply, map_request
 
 FOLDERS = sorted(Path(*autograder.exercises.__path__).glob("chapter_*"))
 SEEDS = (PUBLIC_SEED, "autumn", "winter", "spring", "summer")
@@ -152,23 +152,26 @@ def test_a_known_mistake_is_caught_and_named_on_several_seeds(exercise, mistake)
 
 @every_exercise
 def test_no_two_mistakes_behave_alike_on_all_cases(exercise):
-    replies = {m.__name__: replies_of(exercise, m) for m in exercise.mistakes}
-    tolerances = [case.tolerance for case in exercise.cases for _ in trials_of(exercise, case)]
-    same = [
-        (one, other)
-        for one, other in combinations(replies, 2)
-        if all(map(alike, replies[one], replies[other], tolerances))
-    ]
-    assert same == []
+    alike_so_far = [[*exercise.mistakes]]
+    for case in exercise.cases:
+        for trial in trials(exercise, case, PUBLIC_SEED):
+            parts = [told_apart(group, trial, case.tolerance) for group in alike_so_far]
+            alike_so_far = [part for part in chain(*parts) if len(part) > 1]
+    assert alike_so_far == []
 
 
-def trials_of(exercise: Exercise, case: Any) -> list[Any]:
-    return [*trials(exercise, case, PUBLIC_SEED)]
-
-
-def replies_of(exercise: Exercise, answer: Callable[..., Any]) -> list[Any]:
-    requests = [t.request for case in exercise.cases for t in trials_of(exercise, case)]
-    return [perform(answer, request) for request in requests]
+def told_apart(answers: list[Any], trial: Trial, tolerance: float | None) -> list[list[Any]]:
+    """Put answers together whose replies are alike."""
+    groups: list[tuple[Reply, list[Any]]] = []
+    for wrong_answer in answers:
+        reply = perform(wrong_answer, trial.request)
+        for first, group in groups:
+            if alike(first, reply, tolerance):
+                group.append(wrong_answer)
+                break
+        else:
+            groups.append((reply, [wrong_answer]))
+    return [group for _, group in groups]
 
 
 @every_exercise

@@ -12,6 +12,10 @@ from mutation import EQUIVALENT, Outcome, mutants, outcome, summary, survivors
 from autograder.catalogue import exercise as find
 from autograder.catalogue import exercises
 
+# One worker judges all mutants of an answer: it keeps what it has seen.
+every_name = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in exercises()]
+)
 MOST = 60  # mutants of one answer that are judged here; `python tests/mutation.py` judges all
 
 
@@ -33,17 +37,17 @@ def others(name: str) -> Iterator[Outcome]:
     return (outcome(find(name), mutant) for mutant in made)
 
 
-@pytest.mark.parametrize("name", exercises())
+@every_name
 def test_no_changed_answer_gets_full_marks_unless_it_computes_the_same(name):
     assert survivors(find(name), outcomes(name)) == []
 
 
-@pytest.mark.parametrize("name", exercises())
+@every_name
 def test_no_changed_answer_breaks_the_judge(name):
     assert [one.mutant.name for one in outcomes(name) if one.broken] == []
 
 
-@pytest.mark.parametrize("name", exercises())
+@every_name
 def test_some_of_the_changed_answers_get_a_cause(name):
     """Few do: a cause must explain more than one wrong reply, as a false one is worse than none.
 
@@ -55,7 +59,7 @@ def test_some_of_the_changed_answers_get_a_cause(name):
     assert len([*islice(named, wanted)]) == wanted, summary(find(name), outcomes(name))
 
 
-@pytest.mark.parametrize("name", exercises())
+@every_name
 def test_the_table_of_equivalents_holds_nothing_stale(name):
     told = set(EQUIVALENT.get(name, {}))
     assert told <= {mutant.name for mutant in mutants(find(name).solution)}
@@ -63,7 +67,7 @@ def test_the_table_of_equivalents_holds_nothing_stale(name):
     assert all(EQUIVALENT.get(name, {}).values())
 
 
-@pytest.mark.parametrize("name", exercises())
+@every_name
 def test_every_statement_of_the_answer_is_deleted_once(name):
     deleted = {mutant.line for mutant in mutants(find(name).solution) if not mutant.changed}
     assert deleted == {mutant.line for mutant in mutants(find(name).solution)}

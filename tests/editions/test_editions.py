@@ -124,21 +124,23 @@ def test_cell_ids_are_unique(student):
     assert len(ids) == len(set(ids))
 
 
-def test_generating_twice_gives_the_same_bytes(chapter, tmp_path):
+def test_generating_twice_gives_the_same_bytes(tmp_path):
     program = (
         "import sys; from pathlib import Path\n"
         "from autograder.editions.notebook import instructor_notebook, write\n"
         "from autograder.plugins.nbgrader import release\n"
-        f"notebook = instructor_notebook(Path(sys.argv[1]), {REPOSITORY[0]!r}, {REPOSITORY[1]!r})\n"
-        "write(release(notebook), Path(sys.argv[2]))\n"
+        "for chapter in sys.argv[2:]:\n"
+        f"    path = Path({str(BOOK)!r}, f'{{chapter}}.md')\n"
+        f"    notebook = instructor_notebook(path, *{REPOSITORY!r})\n"
+        "    write(release(notebook), Path(sys.argv[1], f'{chapter}.ipynb'))\n"
     )
     outputs = []
     for hash_seed in ("1", "2"):
-        path = tmp_path / f"{hash_seed}.ipynb"
+        folder = tmp_path / hash_seed
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", program, str(BOOK / f"{chapter}.md"), str(path)]
+        command = [sys.executable, "-c", program, str(folder), *CHAPTERS]
         subprocess.run(command, check=True, env=environment, cwd=ROOT)
-        outputs.append(path.read_bytes())
+        outputs.append([(folder / f"{chapter}.ipynb").read_bytes() for chapter in CHAPTERS])
     assert outputs[0] == outputs[1]
 
 
