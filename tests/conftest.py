@@ -13,6 +13,9 @@ from hypothesis import settings
 for folder in (Path(__file__).parent, Path(__file__).parents[1]):
     sys.path.insert(0, str(folder))
 
+# Other workers use the other cores: a second thread for small tensors only waits.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The checks of tests are not the progress of whoever runs them; kernels inherit this.
 os.environ["COURSE_PROGRESS"] = ""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.frames import encode, reply_data, request_data
 from autograder.inputs import generator
-from autograder.judge import PUBLIC_SEED, trials
+from autograder.judge import PUBLIC_SEED, one_thread, trials
 from autograder.perform import perform
 from autograder.recorded import CASE_FILE, EXERCISE_FILE, examine_named
 from autograder.spec import Case, Exercise, Implementation, Trial
@@ -25,8 +25,9 @@ def recorded_files(exercise: Exercise) -> dict[str, bytes]:
     Raises ValueError if an examine function is in no module that a bundle holds.
     """
     files = {EXERCISE_FILE: encode(_exercise_data(exercise))}
-    for number, case in enumerate(exercise.cases):
-        files[CASE_FILE.format(number)] = encode(_case_data(exercise, case))
+    with one_thread():  # as the judge will compare
+        for number, case in enumerate(exercise.cases):
+            files[CASE_FILE.format(number)] = encode(_case_data(exercise, case))
     return files
 
 
