@@ -12,10 +12,7 @@ from mutation import EQUIVALENT, Outcome, mutants, outcome, summary, survivors
 from autograder.catalogue import exercise as find
 from autograder.catalogue import exercises
 
-# One worker judges all mutants of an answer: it keeps what it has seen.
-every_name = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in exercises()]
-)
+every_name = pytest.mark.parametrize("name", exercises())
 MOST = 60  # mutants of one answer that are judged here; `python tests/mutation.py` judges all
 
 

@@ -18,7 +18,7 @@ from autograder.catalogue import of_chapter
 from autograder.editions.notebook import write
 from autograder.score import MIME
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("plain nbgrader")]  # one term for all
+pytestmark = pytest.mark.slow
 
 STUDENTS = ("no_scale__wrong", "half_finished__not_answered")
 

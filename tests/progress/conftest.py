@@ -1,19 +1,11 @@
-"""A machine on which nothing is being graded, and a file of its own for each test.
-
-nbgrader leaves its mark in the environment where a notebook that it runs fails.
-"""
+"""A machine on which nothing is being graded, and a file of its own for each test."""
 
 from pathlib import Path
 
 import pytest
+from ungraded import nobody_grades  # noqa: F401 - a fixture is used by being here
 
 from autograder.progress.place import VARIABLE
-
-
-@pytest.fixture(autouse=True)
-def _nobody_grades(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NBGRADER_EXECUTION", "COURSE_SEED"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
